@@ -1,0 +1,69 @@
+"""What every command needs: the project, its plan, and JSON on stdout."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wheelgrid.config.compat import load_knowledge
+from wheelgrid.config.files import Project, find_project
+from wheelgrid.config.matrix import load_matrix
+from wheelgrid.config.recipe import load_recipes
+from wheelgrid.config.yaml import Faults
+from wheelgrid.planning.plan import Plan, make_plan
+
+__all__ = ["as_of_option", "json_option", "load_plan", "now", "open_project", "print_json"]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (has a schema).")
+
+
+def _day(ctx: click.Context, param: click.Parameter, value: str | None) -> date:
+    del ctx, param
+    if value is None:
+        return now().date()
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        msg = f"{value!r} is not a date such as 2026-09-25"
+        raise click.BadParameter(msg) from None
+
+
+def as_of_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--as-of DATE`: the day against which sunsets are judged; default today (UTC)."""
+    return click.option(
+        "--as-of",
+        callback=_day,
+        metavar="DATE",
+        help="Judge sunsets as of this day (YYYY-MM-DD); default: today, UTC.",
+    )(function)
+
+
+def now() -> datetime:
+    """The clock: read here, passed down as an argument."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def open_project(root: Path | None) -> Project:
+    """The project at or above the root (default: the working directory)."""
+    return find_project((root or Path.cwd()).resolve())
+
+
+def load_plan(project: Project, as_of: date, *, features: bool = False) -> Plan:
+    """Read matrix, recipes and compat; raise all their faults at once; make the plan."""
+    faults = Faults()
+    matrix = load_matrix(project, faults)
+    recipes = load_recipes(project, matrix.packages, faults) if matrix is not None else {}
+    knowledge = load_knowledge(project, faults, features=features)
+    faults.check()
+    assert matrix is not None  # noqa: S101 - a missing matrix is a fault
+    return make_plan(matrix, recipes, knowledge, as_of=as_of)
+
+
+def print_json(document: object) -> None:
+    """One JSON document on stdout, keys sorted: same input, same bytes."""
+    click.echo(json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False))

@@ -1,0 +1,120 @@
+"""The command group and the one place where errors are printed and exit codes chosen."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from wheelgrid import __version__
+from wheelgrid.core.errors import ExitCode, WheelgridError
+
+__all__ = ["COMMANDS", "cli", "main"]
+
+COMMANDS = {
+    "plan": "Expand, decide and collapse the matrix; say what each build needs.",
+    "explain": "Why a cell is included or excluded, and what is known of it.",
+    "build": "Build the wheels that are missing or out of date.",
+    "audit": "Check what a wheel really contains.",
+    "test": "Install, import and execute packages in fresh environments.",
+    "observe": "Record what the package index really publishes.",
+    "collect": "Move the records of this machine into compat/observations.",
+    "report": "Write the static compatibility site.",
+    "doctor": "What this machine can do, and what is missing.",
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module only when it runs: start-up stays short."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, in the order of the work."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import `wheelgrid.cli.<name>` and take its `command`."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"wheelgrid.cli.{cmd_name}")
+        command = module.command
+        assert isinstance(command, click.Command)  # noqa: S101 - our own modules
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from their one-line texts, without importing them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest the nearest command for a typo."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from wheelgrid.config.yaml import nearest  # noqa: PLC0415 - only for the message
+
+            hint = nearest(args[0], list(COMMANDS))
+            msg = f"{error.message} {hint}".strip()
+            raise click.UsageError(msg, ctx) from None
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="wheelgrid")
+@click.option(
+    "--root",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=None,
+    help="Project folder; default: the nearest one at or above here with a matrix.yaml.",
+)
+@click.pass_context
+def cli(ctx: click.Context, root: Path | None) -> None:
+    """Plan, build, audit, test and report PyTorch extension wheels across a matrix.
+
+    Exit codes: 0 good, 1 found failures, 2 usage or configuration, 3 could not check,
+    130 interrupted.
+    """
+    ctx.obj = root
+
+
+def _print_error(error: WheelgridError) -> None:
+    click.echo(f"error: {error}", err=True)
+    if error.hint:
+        click.echo(f"hint: {error.hint}", err=True)
+
+
+def run(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit code; only foreign failures show a traceback."""
+    try:
+        result = cli.main(args=argv, prog_name="wheelgrid", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return int(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        return int(ExitCode.USAGE)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return int(ExitCode.INTERRUPTED)
+    except WheelgridError as error:
+        _print_error(error)
+        return int(error.exit_code)
+    except BrokenPipeError:
+        # The reader (head, less) went away: not our failure. Keep the interpreter from
+        # complaining when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.GOOD)
+    except OSError as error:
+        click.echo(f"error: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True)
+        return int(ExitCode.COULD_NOT_CHECK)
+    return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
+
+
+def main() -> None:
+    """Console script entry point."""
+    sys.exit(run())

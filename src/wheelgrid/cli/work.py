@@ -1,0 +1,122 @@
+"""What `build` and `test` share: selecting units, running them, summing up."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections import Counter
+from dataclasses import asdict, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wheelgrid.cli.context import load_plan, now, open_project, print_json
+from wheelgrid.cli.progress import GLYPH, elapsed, show_progress
+from wheelgrid.core.errors import CouldNotCheckError, ExitCode
+from wheelgrid.core.rung import RUNGS, Outcome, Rung
+from wheelgrid.engines.run import UnitResult, run_units
+from wheelgrid.engines.store import Store
+from wheelgrid.planning.select import Unit, select_pattern, select_tier
+
+__all__ = ["run_command"]
+
+RUN_SCHEMA_VERSION = 1
+_MIN_FREE_BYTES = 2 << 30
+
+
+def _limit(units: tuple[Unit, ...], until: Rung) -> tuple[Unit, ...]:
+    """Stop units at a rung of the command, keeping an earlier stop of the tier."""
+    order = list(RUNGS)
+    return tuple(
+        replace(unit, until=until) if order.index(unit.until) > order.index(until) else unit
+        for unit in units
+    )
+
+
+def _document(results: list[UnitResult]) -> dict[str, Any]:
+    return {
+        "schema_version": RUN_SCHEMA_VERSION,
+        "units": [
+            {
+                "package": r.unit.package,
+                "cell": r.unit.cell.id,
+                "build": r.unit.build.id,
+                "outcome": str(r.outcome),
+                "fresh": r.fresh,
+                "wheel": r.wheel.name if r.wheel else None,
+                "rungs": [asdict(rung) for rung in r.rungs],
+            }
+            for r in results
+        ],
+    }
+
+
+def _why(result: UnitResult) -> str:
+    """The reason at the weakest rung that was wanted."""
+    for rung in result.rungs:
+        if rung.outcome is not Outcome.PASSED and result.unit.wants(rung.rung):
+            return f"{rung.rung}: {rung.why}"
+    return ""
+
+
+def _lines(results: list[UnitResult], dist: Path, until: Rung) -> list[str]:
+    lines: list[str] = []
+    for result in results:
+        outcome = str(result.outcome)
+        state = "" if result.fresh else " (up to date)"
+        lines.append(f"{GLYPH[outcome]} {outcome:7} {result.unit.id}{state}")
+        why = _why(result)
+        if why:
+            lines += [f"    {line}" for line in why.splitlines()]
+    counts = Counter(str(r.outcome) for r in results)
+    wheels = {r.wheel for r in results if r.wheel}
+    done = not any(r.fresh for r in results)
+    total = ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()))
+    lines.append(f"{len(results)} units up to {until}: {total}")
+    lines.append(f"{len(wheels)} wheels in {dist}")
+    if done and results:
+        lines.append("nothing to do: everything is up to date")
+    return lines
+
+
+def exit_code(results: list[UnitResult]) -> ExitCode:
+    """Failures before unknowns; a run that only skipped was not green, it could not check."""
+    outcomes = {r.outcome for r in results}
+    if Outcome.FAILED in outcomes:
+        return ExitCode.FAILURES
+    if Outcome.UNKNOWN in outcomes or outcomes == {Outcome.SKIPPED}:
+        return ExitCode.COULD_NOT_CHECK
+    return ExitCode.GOOD
+
+
+def _check_disk(root: Path) -> None:
+    free = shutil.disk_usage(root).free
+    if free < _MIN_FREE_BYTES:
+        msg = f"only {free >> 20} MiB are free; builds and torch need {_MIN_FREE_BYTES >> 20} MiB"
+        raise CouldNotCheckError(msg, hint="free some disk; the folder .wheelgrid may be deleted")
+
+
+def run_command(
+    root: Path | None, patterns: tuple[str, ...], tier: str, *, as_of: date, as_json: bool, until: Rung
+) -> int:
+    """Select, run, print; the body of `build` and `test`."""
+    start = time.monotonic()
+    project = open_project(root)
+    plan = load_plan(project, as_of)
+    units = select_pattern(plan, patterns) if patterns else select_tier(plan, tier)
+    units = _limit(units, until)
+    _check_disk(project.root)
+    store = Store(project, plan)
+    if not patterns:
+        units = tuple(u for u in units if u.cell.platform == store.host.platform)
+    with show_progress(os.environ) as progress:
+        results = run_units(store, units, progress=progress, clock=now)
+    if as_json:
+        print_json(_document(results))
+    else:
+        lines = _lines(results, project.dist, until)
+        click.echo("\n".join([*lines, f"took {elapsed(start)}"]))
+    return int(exit_code(results))

@@ -1,0 +1,1 @@
+"""Pure values and laws: no input or output, no clock, no environment."""

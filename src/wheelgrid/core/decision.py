@@ -1,0 +1,64 @@
+"""Decisions: every candidate cell is included or excluded, with reason and evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from wheelgrid.core.cell import Cell
+from wheelgrid.core.evidence import Source
+
+__all__ = ["Decision", "Note", "Reason", "Ruling"]
+
+
+class Reason(StrEnum):
+    """Why a cell is excluded, most specific first: the order picks the headline."""
+
+    POLICY = "policy"
+    PLATFORM_WITHOUT_RUNTIME = "platform-without-runtime"
+    SUNSET = "sunset"
+    ACCELERATOR_NOT_PUBLISHED = "accelerator-not-published"
+    NO_WHEEL_PYTHON = "no-wheel-python"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """One reason why a cell cannot be, the fact or rule behind it, and its sources.
+
+    `disagrees` holds sources that say otherwise; they were outweighed, not dropped.
+    """
+
+    reason: Reason
+    rule: str
+    message: str
+    sources: tuple[Source, ...]
+    disagrees: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Something a reader of an included cell must know: a sunset ahead, an unknown."""
+
+    rule: str
+    message: str
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Exactly one for each candidate: included where no ruling excludes it."""
+
+    cell: Cell
+    rulings: tuple[Ruling, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def included(self) -> bool:
+        """Whether the cell is part of the desired state."""
+        return not self.rulings
+
+    @property
+    def headline(self) -> Ruling | None:
+        """The most specific ruling, or None for an included cell."""
+        order = list(Reason)
+        return min(self.rulings, key=lambda r: order.index(r.reason), default=None)

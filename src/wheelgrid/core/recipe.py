@@ -1,0 +1,101 @@
+"""Recipes: how one package is built, what its wheel must contain and how it is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from packaging.version import Version
+
+from wheelgrid.core.accelerator import Accelerator
+from wheelgrid.core.condition import Condition, matching_key
+from wheelgrid.core.python import PythonVersion
+
+__all__ = ["Abi", "DirectorySource", "Recipe", "SdistSource"]
+
+
+class Abi(StrEnum):
+    """What the package's binaries are tied to; it decides how far one wheel reaches.
+
+    none: CPython alone (no torch). libtorch: the C++ ABI of one torch release line.
+    libtorch_stable: libtorch's stable C ABI, from a target version on. pure: no binary.
+    """
+
+    NONE = "none"
+    LIBTORCH = "libtorch"
+    LIBTORCH_STABLE = "libtorch-stable"
+    PURE = "pure"
+
+    @property
+    def uses_torch(self) -> bool:
+        """Whether building needs torch's headers."""
+        return self in {Abi.LIBTORCH, Abi.LIBTORCH_STABLE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SdistSource:
+    """A source distribution in a package index, pinned by hash."""
+
+    filename: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectorySource:
+    """A source tree beside the recipe."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """One package. Tables keyed by accelerator patterns merge from general to specific."""
+
+    name: str
+    version: Version
+    summary: str
+    source: SdistSource | DirectorySource
+    folder: str
+    abi: Mapping[str, Abi]
+    when: Condition
+    extensions: Mapping[str, tuple[str, ...]]
+    requires: Mapping[str, tuple[str, ...]]
+    env: Mapping[str, Mapping[str, str]]
+    stable_torch: Version | None = None
+    limited_api: PythonVersion | None = None
+    build_torch: Mapping[str, str] = field(default_factory=dict)
+    patches: tuple[str, ...] = ()
+    memory_mib: int = 1024
+    max_jobs: int = 1
+    minutes: float = 1.0
+    test_requires: tuple[str, ...] = ()
+    import_name: str = ""
+    tests: tuple[str, ...] = ()
+    requires_dist: tuple[str, ...] = ()
+
+    def abi_for(self, accelerator: Accelerator) -> Abi:
+        """The ABI on an accelerator; the most specific pattern wins."""
+        return self.abi[matching_key(self.abi, accelerator)[-1]]
+
+    def extensions_for(self, accelerator: Accelerator) -> tuple[str, ...]:
+        """Native modules, by dotted name, that a wheel for the accelerator must contain."""
+        keys = matching_key(self.extensions, accelerator)
+        return self.extensions[keys[-1]] if keys else ()
+
+    def requires_for(self, accelerator: Accelerator) -> tuple[str, ...]:
+        """Pinned build requirements: the general ones and those of the accelerator."""
+        keys = matching_key(self.requires, accelerator)
+        return tuple(item for key in keys for item in self.requires[key])
+
+    def env_for(self, accelerator: Accelerator) -> dict[str, str]:
+        """Environment of the build: specific values replace general ones."""
+        merged: dict[str, str] = {}
+        for key in matching_key(self.env, accelerator):
+            merged.update(self.env[key])
+        return merged
+
+    def build_torch_for(self, accelerator: Accelerator) -> str:
+        """The accelerator of the torch to compile against; `same` unless said otherwise."""
+        keys = matching_key(self.build_torch, accelerator)
+        return self.build_torch[keys[-1]] if keys else "same"

@@ -1,0 +1,1 @@
+"""What does the work: processes, environments, sources, builds, tests and records."""

@@ -1,0 +1,92 @@
+"""Observation records: one JSON file per (package, cell), whole or absent, with provenance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from wheelgrid.config.yaml import MAX_BYTES
+from wheelgrid.core.evidence import Observation, Provenance
+from wheelgrid.core.rung import Check, Outcome, Rung, RungResult
+from wheelgrid.engines.store import write_atomically
+
+__all__ = ["RECORD_VERSION", "decode_observation", "read_records", "record_name", "write_record"]
+
+RECORD_VERSION = 1
+
+
+def record_name(package: str, cell: str) -> str:
+    """Where a record lives below a records folder: `torch-scatter/<cell id>.json`."""
+    return f"{package}/{cell}.json"
+
+
+def encode_observation(observation: Observation) -> dict[str, Any]:
+    """The record as JSON; schema in schemas/observation.schema.json."""
+    document = asdict(observation)
+    document["rungs"] = [
+        {k: v for k, v in rung.items() if v not in ("", [], ())} for rung in document["rungs"]
+    ]
+    return {"schema_version": RECORD_VERSION, "kind": "observation", **document}
+
+
+def write_record(folder: Path, observation: Observation) -> Path:
+    """Write a record below `folder`; an older one of the same cell is replaced whole."""
+    path = folder / record_name(observation.package, observation.cell)
+    text = json.dumps(encode_observation(observation), indent=1, sort_keys=True)
+    write_atomically(path, text.encode() + b"\n")
+    return path
+
+
+def _rung(raw: dict[str, Any]) -> RungResult:
+    return RungResult(
+        rung=Rung(raw["rung"]),
+        outcome=Outcome(raw["outcome"]),
+        why=str(raw.get("why", "")),
+        evidence=tuple(str(e) for e in raw.get("evidence", ())),
+        checks=tuple(
+            Check(
+                name=str(c["name"]),
+                outcome=Outcome(c["outcome"]),
+                detail=str(c.get("detail", "")),
+                device=str(c.get("device", "cpu")),
+            )
+            for c in raw.get("checks", ())
+        ),
+    )
+
+
+def decode_observation(data: bytes) -> Observation:
+    """Read a record; ValueError says what is wrong with it."""
+    try:
+        raw = json.loads(data)
+        if raw["schema_version"] != RECORD_VERSION or raw["kind"] != "observation":
+            msg = f"schema_version {raw['schema_version']}, kind {raw['kind']}"
+            raise ValueError(msg)
+        provenance = Provenance(**raw["provenance"])
+        texts = {
+            k: str(raw[k])
+            for k in ("package", "package_version", "cell", "build", "key", "wheel", "wheel_sha256")
+        }
+        return Observation(
+            rungs=tuple(_rung(r) for r in raw["rungs"]), provenance=provenance, **texts
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        msg = f"not an observation record: {error!r}"
+        raise ValueError(msg) from error
+
+
+def read_records(folder: Path) -> Iterator[tuple[Path, Observation | ValueError]]:
+    """All records below a folder; a bad file yields its error instead of vanishing."""
+    for path in sorted(folder.glob("*/*.json")):
+        try:
+            with path.open("rb") as handle:
+                data = handle.read(MAX_BYTES + 1)
+            if len(data) > MAX_BYTES:
+                msg = f"larger than {MAX_BYTES} bytes"
+                raise ValueError(msg)
+            yield path, decode_observation(data)
+        except (OSError, ValueError) as error:
+            yield path, error if isinstance(error, ValueError) else ValueError(str(error))

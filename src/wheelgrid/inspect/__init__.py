@@ -1,0 +1,1 @@
+"""What a wheel really contains; no torch, no process."""

@@ -1,0 +1,111 @@
+"""Facts of one ELF file: needs, versions, symbols and sections."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import IO
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
+from elftools.elf.sections import SymbolTableSection
+
+__all__ = ["ElfFacts", "NotReadableError", "read_elf"]
+
+_GLIBC = re.compile(r"GLIBC_(\d+(?:\.\d+)+)\Z")
+_MAX_SYMBOLS = 5_000_000
+
+
+class NotReadableError(Exception):
+    """The file starts like ELF but cannot be read as one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElfFacts:
+    """What the dynamic loader will see, and which GPU sections there are."""
+
+    machine: str
+    needed: tuple[str, ...]
+    runpath: tuple[str, ...]
+    glibc: tuple[int, ...]
+    glibc_symbol: str
+    version_files: tuple[str, ...]
+    undefined: frozenset[str]
+    defined: frozenset[str]
+    sections: frozenset[str]
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def _versions(elf: ELFFile) -> tuple[dict[int, str], tuple[str, ...]]:
+    """Version names by index, and the libraries that they are asked of."""
+    names: dict[int, str] = {}
+    files: list[str] = []
+    for section in elf.iter_sections():
+        if isinstance(section, GNUVerNeedSection):
+            for need, auxiliaries in section.iter_versions():
+                files.append(need.name)
+                names.update({aux["vna_other"]: aux.name for aux in auxiliaries})
+    return names, tuple(files)
+
+
+def _symbols(elf: ELFFile, versions: dict[int, str]) -> tuple[set[str], set[str], tuple[int, ...], str]:
+    undefined: set[str] = set()
+    defined: set[str] = set()
+    floor: tuple[int, ...] = ()
+    cause = ""
+    table = elf.get_section_by_name(".dynsym")
+    if not isinstance(table, SymbolTableSection):
+        return undefined, defined, floor, cause
+    if table.num_symbols() > _MAX_SYMBOLS:
+        msg = f"{table.num_symbols()} dynamic symbols"
+        raise NotReadableError(msg)
+    versym = elf.get_section_by_name(".gnu.version")
+    for index, symbol in enumerate(table.iter_symbols()):
+        if not symbol.name:
+            continue
+        if symbol["st_shndx"] != "SHN_UNDEF":
+            defined.add(symbol.name)
+            continue
+        undefined.add(symbol.name)
+        number = versym.get_symbol(index)["ndx"] if versym is not None else 0
+        match = _GLIBC.match(versions.get(number, "")) if isinstance(number, int) else None
+        if match and _number(match[1]) > floor:
+            floor, cause = _number(match[1]), symbol.name
+    return undefined, defined, floor, cause
+
+
+def read_elf(stream: IO[bytes]) -> ElfFacts:
+    """Read one ELF file; NotReadableError says what is wrong with a damaged one."""
+    try:
+        elf = ELFFile(stream)
+        dynamic = elf.get_section_by_name(".dynamic")
+        tags = list(dynamic.iter_tags()) if isinstance(dynamic, DynamicSection) else []
+        versions, files = _versions(elf)
+        undefined, defined, floor, cause = _symbols(elf, versions)
+        return ElfFacts(
+            machine=str(elf["e_machine"]),
+            needed=tuple(t.needed for t in tags if t.entry.d_tag == "DT_NEEDED"),
+            runpath=tuple(
+                part
+                for t in tags
+                if t.entry.d_tag in {"DT_RPATH", "DT_RUNPATH"}
+                for part in (t.rpath if t.entry.d_tag == "DT_RPATH" else t.runpath).split(":")
+            ),
+            glibc=floor,
+            glibc_symbol=cause,
+            version_files=files,
+            undefined=frozenset(undefined),
+            defined=frozenset(defined),
+            sections=frozenset(s.name for s in elf.iter_sections()),
+        )
+    except NotReadableError:
+        raise
+    except (ELFError, OSError, ValueError, KeyError, AttributeError, TypeError, IndexError) as error:
+        raise NotReadableError(str(error) or type(error).__name__) from error
+    except (AssertionError, MemoryError, OverflowError, RecursionError) as error:
+        raise NotReadableError(type(error).__name__) from error

@@ -1,0 +1,1 @@
+"""Scripts that run inside target interpreters; shipped as files, never imported."""

@@ -1,0 +1,361 @@
+"""The published view as values: what every page shows, computed from plan and records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from enum import StrEnum
+
+from wheelgrid.core.build import Build
+from wheelgrid.core.cell import Cell
+from wheelgrid.core.decision import Decision, Reason
+from wheelgrid.core.evidence import Kind, Observation, Source
+from wheelgrid.core.knowledge import Feature, Knowledge
+from wheelgrid.core.lifecycle import Sunset
+from wheelgrid.core.recipe import Abi
+from wheelgrid.core.rung import RUNGS, Outcome, Rung, RungResult
+from wheelgrid.planning.plan import Plan
+
+__all__ = ["CellView", "Matrix", "PackageCell", "Row", "Site", "State", "TorchBlock", "make_site"]
+
+
+class State(StrEnum):
+    """What one cell shows in a table, weakest evidence first."""
+
+    FAILED = "failed"
+    PASSED = "passed"
+    PARTIAL = "partial"
+    BUILT = "built"
+    UNTESTED = "untested"
+    GAP = "gap"
+    SUNSET = "sunset"
+    EXCLUDED = "excluded"
+
+    @property
+    def glyph(self) -> str:
+        """One character, so that colour is never alone."""
+        return {
+            State.FAILED: "✕",
+            State.PASSED: "✓",
+            State.PARTIAL: "◐",
+            State.BUILT: "▣",
+            State.UNTESTED: "?",
+            State.GAP: "∅",
+            State.SUNSET: "☾",
+            State.EXCLUDED: "–",
+        }[self]
+
+    @property
+    def meaning(self) -> str:
+        """The state in words, for legends."""
+        return {
+            State.FAILED: "a rung failed",
+            State.PASSED: "executed here, all packages passed",
+            State.PARTIAL: "some packages executed and passed; others are not tested",
+            State.BUILT: "a wheel was built and audited, not executed",
+            State.UNTESTED: "nothing was recorded: unknown, not unsupported",
+            State.GAP: "upstream publishes no such torch",
+            State.SUNSET: "ended: past its sunset",
+            State.EXCLUDED: "excluded by policy, or no such runtime on the platform",
+        }[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageCell:
+    """One package in one cell: every rung, and the record behind them.
+
+    `derived_from` names the cell in which it was seen, when that is another one: neither
+    torch nor accelerator touches the package, so the observation holds here too.
+    """
+
+    package: str
+    cell: Cell
+    build: Build | None
+    gap: str
+    rungs: tuple[RungResult, ...]
+    record: Observation | None = None
+    derived_from: str = ""
+
+    @property
+    def state(self) -> State:
+        """The state that its highest evidence gives."""
+        if self.build is None:
+            return State.GAP
+        outcomes = {r.rung: r.outcome for r in self.rungs}
+        if Outcome.FAILED in outcomes.values():
+            return State.FAILED
+        if outcomes.get(Rung.EXECUTED) is Outcome.PASSED:
+            return State.PASSED
+        return State.BUILT if outcomes.get(Rung.AUDITED) is Outcome.PASSED else State.UNTESTED
+
+    @property
+    def stops(self) -> RungResult | None:
+        """The first rung that did not pass: why the climb ends there."""
+        return next((r for r in self.rungs if r.outcome is not Outcome.PASSED), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellView:
+    """One candidate cell with its decision and its packages (none when excluded)."""
+
+    decision: Decision
+    packages: tuple[PackageCell, ...]
+
+    @property
+    def cell(self) -> Cell:
+        """The cell."""
+        return self.decision.cell
+
+    @property
+    def state(self) -> State:
+        """What the matrix shows for it."""
+        headline = self.decision.headline
+        if headline is not None:
+            return {
+                Reason.SUNSET: State.SUNSET,
+                Reason.ACCELERATOR_NOT_PUBLISHED: State.GAP,
+                Reason.NO_WHEEL_PYTHON: State.GAP,
+            }.get(headline.reason, State.EXCLUDED)
+        states = {p.state for p in self.packages if p.build is not None}
+        if State.FAILED in states:
+            return State.FAILED
+        if states == {State.PASSED}:
+            return State.PASSED
+        if State.PASSED in states:
+            return State.PARTIAL
+        return State.BUILT if State.BUILT in states else State.UNTESTED
+
+    @property
+    def counts(self) -> str:
+        """`3/4`: packages executed and passed, of those that have a build here."""
+        have = [p for p in self.packages if p.build is not None]
+        return f"{sum(p.state is State.PASSED for p in have)}/{len(have)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One platform and accelerator; cells in the order of the Python axis."""
+
+    platform: str
+    accelerator: str
+    cells: tuple[CellView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TorchBlock:
+    """One torch release. `hidden` rows have no cell that could ever be: named, not drawn."""
+
+    torch: str
+    rows: tuple[Row, ...]
+    hidden: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SunsetView:
+    """A sunset with what it means for this matrix as of the report's day."""
+
+    sunset: Sunset
+    stage: str
+    next_stage: str
+    ended: int
+    ahead: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """The table of the first page."""
+
+    pythons: tuple[str, ...]
+    blocks: tuple[TorchBlock, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Everything that the site shows."""
+
+    title: str
+    as_of: date
+    matrix: Matrix
+    cells: tuple[CellView, ...]
+    packages: Mapping[str, tuple[PackageCell, ...]]
+    sunsets: tuple[SunsetView, ...]
+    features: tuple[Feature, ...]
+    plan: Plan
+    unreadable: tuple[tuple[str, str], ...]
+
+    @property
+    def state_counts(self) -> list[tuple[State, int]]:
+        """How many candidates are in each state; they sum to all."""
+        counts = Counter(view.state for view in self.cells)
+        return [(state, counts[state]) for state in State if counts[state]]
+
+
+def _statement(source: Source) -> str:
+    return f"{source.kind}, {source.date}: {source.source}"
+
+
+def _published(cell: Cell, knowledge: Knowledge) -> RungResult:
+    """Whether torch is published for the cell: seen in an index, claimed, or not known."""
+    release = knowledge.torch.get(cell.torch)
+    if release is None:
+        why = f"nothing is known of torch {cell.torch}"
+        return RungResult(rung=Rung.PUBLISHED, outcome=Outcome.UNKNOWN, why=why)
+    seen = [
+        s.source
+        for s in release.pythons
+        if s.source.kind is Kind.OBSERVATION
+        and cell.platform in s.platforms
+        and cell.python in s.values
+    ]
+    default = release.default_accelerator(cell.platform)
+    if seen and default is not None and default[0] == cell.accelerator:
+        evidence = tuple(_statement(s) for s in (*seen, default[1]))
+        return RungResult(rung=Rung.PUBLISHED, outcome=Outcome.PASSED, evidence=evidence)
+    claims = tuple(
+        _statement(p.source)
+        for p in release.published
+        if p.positive and cell.accelerator in p.values and cell.platform in p.platforms
+    )
+    why = "claimed, not seen: its index was not read" if claims else "no statement about it"
+    return RungResult(rung=Rung.PUBLISHED, outcome=Outcome.UNKNOWN, why=why, evidence=claims)
+
+
+def _rungs(
+    cell: Cell, knowledge: Knowledge, record: Observation | None, build: Build
+) -> tuple[RungResult, ...]:
+    declared = RungResult(rung=Rung.DECLARED, outcome=Outcome.PASSED, evidence=(build.id,))
+    found = {Rung.DECLARED: declared, Rung.PUBLISHED: _published(cell, knowledge)}
+    if record is not None:
+        found |= {r.rung: r for r in record.rungs}
+    resolved = found.get(Rung.RESOLVED)
+    if build.abi.uses_torch and resolved is not None and resolved.outcome is Outcome.PASSED:
+        found[Rung.PUBLISHED] = replace(
+            found[Rung.PUBLISHED],
+            outcome=Outcome.PASSED,
+            why="",
+            evidence=tuple(e for e in resolved.evidence if e.startswith("torch==")),
+        )
+    missing = "no record: nobody has looked"
+    return tuple(
+        found.get(rung, RungResult(rung=rung, outcome=Outcome.UNKNOWN, why=missing))
+        for rung in RUNGS
+    )
+
+
+class _Records:
+    """Records by package and cell, and by build for wheels that torch does not touch."""
+
+    def __init__(self, records: Iterable[Observation]) -> None:
+        """The newest record of each (package, cell) wins."""
+        self.exact: dict[tuple[str, str], Observation] = {}
+        self.by_build: dict[str, Observation] = {}
+        for record in sorted(records, key=lambda r: r.provenance.time):
+            self.exact[record.package, record.cell] = record
+            self.by_build[record.build] = record
+
+    def find(self, build: Build, cell: Cell) -> tuple[Observation | None, str]:
+        """The record for a cell, and the cell it was made in when that is another."""
+        exact = self.exact.get((build.package, cell.id))
+        if exact is not None:
+            return exact, ""
+        other = self.by_build.get(build.id)
+        if build.abi is Abi.NONE and other is not None:
+            return other, other.cell
+        return None, ""
+
+
+def _view(decision: Decision, plan: Plan, records: _Records) -> CellView:
+    if not decision.included:
+        return CellView(decision=decision, packages=())
+    cell = decision.cell
+    packages: list[PackageCell] = []
+    for name in plan.matrix.packages:
+        build = plan.build_of.get((name, cell.id))
+        if build is None:
+            gap = plan.gap(name, cell)
+            packages.append(PackageCell(package=name, cell=cell, build=None, gap=gap, rungs=()))
+            continue
+        record, derived_from = records.find(build, cell)
+        packages.append(
+            PackageCell(
+                package=name,
+                cell=cell,
+                build=build,
+                gap="",
+                rungs=_rungs(cell, plan.knowledge, record, build),
+                record=record,
+                derived_from=derived_from,
+            )
+        )
+    return CellView(decision=decision, packages=tuple(packages))
+
+
+def _matrix(plan: Plan, views: tuple[CellView, ...]) -> Matrix:
+    rows: dict[str, dict[tuple[str, str], list[CellView]]] = {}
+    for view in views:
+        cell = view.cell
+        row = rows.setdefault(str(cell.torch), {})
+        row.setdefault((str(cell.platform), str(cell.accelerator)), []).append(view)
+    blocks: list[TorchBlock] = []
+    for torch, by_place in rows.items():
+        shown: list[Row] = []
+        hidden: list[str] = []
+        for (platform, accelerator), cells in by_place.items():
+            if all(_impossible(view.decision) for view in cells):
+                hidden.append(f"{platform} {accelerator}")
+            else:
+                shown.append(
+                    Row(platform=platform, accelerator=accelerator, cells=tuple(cells))
+                )
+        blocks.append(TorchBlock(torch=torch, rows=tuple(shown), hidden=tuple(hidden)))
+    pythons = tuple(str(p) for p in plan.matrix.python)
+    return Matrix(pythons=pythons, blocks=tuple(blocks))
+
+
+def _impossible(decision: Decision) -> bool:
+    headline = decision.headline
+    return headline is not None and headline.reason is Reason.PLATFORM_WITHOUT_RUNTIME
+
+
+def _sunset(sunset: Sunset, plan: Plan) -> SunsetView:
+    concerned = [d for d in plan.decisions if sunset.concerns(d.cell)]
+    stage, ahead = sunset.stage(plan.as_of), sunset.next_stage(plan.as_of)
+    return SunsetView(
+        sunset=sunset,
+        stage=f"{stage.name.phrase} ({stage.when})" if stage else "not announced",
+        next_stage=f"{ahead.name.phrase} ({ahead.when}, in {ahead.days_left(plan.as_of)} days)"
+        if ahead
+        else "",
+        ended=sum(sunset.removes(d.cell) for d in concerned),
+        ahead=sum(d.included for d in concerned),
+    )
+
+
+def make_site(
+    plan: Plan, records: Iterable[Observation], *, unreadable: tuple[tuple[str, str], ...] = ()
+) -> Site:
+    """Join the plan with what was recorded. Records that cannot be read are shown as such."""
+    found = _Records(records)
+    views = tuple(_view(d, plan, found) for d in plan.decisions)
+    packages = {
+        name: tuple(p for view in views for p in view.packages if p.package == name)
+        for name in plan.matrix.packages
+    }
+    on_axis = [
+        s
+        for s in plan.knowledge.sunsets
+        if s.value in plan.matrix.axis_values(s.axis)
+    ]
+    return Site(
+        title=plan.matrix.title,
+        as_of=plan.as_of,
+        matrix=_matrix(plan, views),
+        cells=views,
+        packages=packages,
+        sunsets=tuple(_sunset(s, plan) for s in on_axis),
+        features=plan.knowledge.features,
+        plan=plan,
+        unreadable=unreadable,
+    )
