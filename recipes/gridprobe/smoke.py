@@ -2,8 +2,8 @@
 """Smoke test of an installed gridprobe wheel: results against torch's own GELU.
 
 Needs the standard library, torch and gridprobe. The last line of standard output is one JSON
-object, ``{"checks": [{"name", "outcome", "detail", "device"}, ...]}``; the exit status is 1 if one failed.
-A check that needs a device which is not there is skipped, never passed.
+object, ``{"checks": [{"name", "outcome", "detail", "device"}, ...]}``; the exit status is 1 if one
+failed. A check that needs a device which is not there is skipped, never passed.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def check_gradient() -> str:
 
 
 def check_opcheck() -> str:
-    """torch's own consistency tests for custom operators."""
+    """Torch's own consistency tests for custom operators."""
     x, bias = random_operands(3, 5, dtype=torch.float32)
     x.requires_grad_()
     bias.requires_grad_()

@@ -208,10 +208,11 @@ CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (
 
 def run(name: str, check: Callable[[], str]) -> dict[str, Any]:
     """Run one check and describe how it ended."""
+    device = "cuda" if name.startswith("cuda") else "cpu"
     try:
-        return {"name": name, "outcome": "passed", "detail": check()}
+        return {"name": name, "outcome": "passed", "detail": check(), "device": device}
     except Skipped as reason:
-        return {"name": name, "outcome": "skipped", "detail": str(reason)}
+        return {"name": name, "outcome": "skipped", "detail": str(reason), "device": device}
     except Exception as error:  # a smoke test reports every failure, whatever its type
         return {"name": name, "outcome": "failed", "detail": f"{type(error).__name__}: {error}"}
 

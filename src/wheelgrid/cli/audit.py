@@ -70,15 +70,11 @@ def _lines(found: Audit) -> list[str]:
 
 
 @click.command(name="audit", short_help="Check what a wheel contains.")
-@click.argument(
-    "wheels", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path)
-)
+@click.argument("wheels", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--build", "build_id", default="", help="Also check it as this build of the plan.")
 @json_option
 @click.pass_obj
-def command(
-    root: Path | None, *, wheels: tuple[Path, ...], build_id: str, as_json: bool
-) -> int:
+def command(root: Path | None, *, wheels: tuple[Path, ...], build_id: str, as_json: bool) -> int:
     """Read wheels whole and apply every rule. Exit 0 pass, 1 findings, 3 could not check."""
     audits: list[Audit] = []
     for wheel in wheels:

@@ -62,8 +62,8 @@ def _machine(store: Store) -> Iterator[Check]:
     yield Check(
         name="platform",
         status="ok" if host.platform else "missing",
-        found=f"{host.platform or 'not a platform of the matrix'}, {host.libc}, {host.cores} cores, "
-        f"{host.memory_mib} MiB available",
+        found=f"{host.platform or 'not a platform of the matrix'}, {host.libc}, "
+        f"{host.cores} cores, {host.memory_mib} MiB available",
     )
     yield Check(
         name="C++ compiler",

@@ -58,7 +58,7 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from wheelgrid.config.yaml import nearest  # noqa: PLC0415 - only for the message
+            from wheelgrid.config.yaml import nearest
 
             hint = nearest(args[0], list(COMMANDS))
             msg = f"{error.message} {hint}".strip()
@@ -110,7 +110,9 @@ def run(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.GOOD)
     except OSError as error:
-        click.echo(f"error: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True)
+        click.echo(
+            f"error: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True
+        )
         return int(ExitCode.COULD_NOT_CHECK)
     return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
 

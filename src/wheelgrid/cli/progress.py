@@ -14,8 +14,8 @@ import click
 from wheelgrid.engines.progress import Progress
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
     from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
 __all__ = ["GLYPH", "show_progress"]
 
@@ -65,7 +65,8 @@ class _Live:
                 self._display.remove_task(task)
             style = {"passed": "green", "failed": "red", "unknown": "yellow"}.get(outcome, "dim")
             self._display.console.print(
-                f"[{style}]{GLYPH[outcome]} {outcome:7}[/] {seconds:6.1f} s  {unit}", highlight=False
+                f"[{style}]{GLYPH[outcome]} {outcome:7}[/] {seconds:6.1f} s  {unit}",
+                highlight=False,
             )
             if detail:
                 self._display.console.print(f"    {_first_line(detail)}", style="dim", markup=False)
@@ -77,9 +78,9 @@ def show_progress(env: Mapping[str, str]) -> Iterator[Progress]:
     if not sys.stderr.isatty() or env.get("CI"):
         yield _Lines()
         return
-    from rich.console import Console  # noqa: PLC0415 - only where it is shown
-    from rich.progress import Progress as RichProgress  # noqa: PLC0415
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import Progress as RichProgress
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (
         SpinnerColumn(),

@@ -100,7 +100,13 @@ def _check_disk(root: Path) -> None:
 
 
 def run_command(
-    root: Path | None, patterns: tuple[str, ...], tier: str, *, as_of: date, as_json: bool, until: Rung
+    root: Path | None,
+    patterns: tuple[str, ...],
+    tier: str,
+    *,
+    as_of: date,
+    as_json: bool,
+    until: Rung,
 ) -> int:
     """Select, run, print; the body of `build` and `test`."""
     start = time.monotonic()

@@ -201,9 +201,7 @@ def _version_of(fact: dict[str, Item]) -> str:
 
 
 def _stage(item: Item, sunset: str) -> Stage | None:
-    given = item.fields(
-        ("stage", "date", "precision", "kind", "source", "said"), ("note", "id")
-    )
+    given = item.fields(("stage", "date", "precision", "kind", "source", "said"), ("note", "id"))
     if not {"stage", "date", "precision", "kind", "source", "said"} <= given.keys():
         return None
     name = given["stage"].choice([str(s) for s in StageName])
@@ -281,7 +279,14 @@ def _observed_pythons(path: Path, project: Project, faults: Faults) -> list[Torc
                 for platform in Platform:
                     if platform.matches_wheel_platform(tag.platform):
                         grouped.setdefault(version, {}).setdefault(platform, set()).add(python)
-    except (OSError, ValueError, KeyError, TypeError, InvalidWheelFilename, InvalidVersion) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        InvalidWheelFilename,
+        InvalidVersion,
+    ) as error:
         faults.found.append(Fault(file=name, message=f"is not an index observation: {error}"))
         return []
     found = []
@@ -350,5 +355,3 @@ def load_knowledge(project: Project, faults: Faults, *, features: bool = False) 
         sunsets=tuple(s for s in sunsets if s is not None),
         features=tuple(f for f in found if f is not None),
     )
-
-

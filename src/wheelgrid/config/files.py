@@ -64,14 +64,13 @@ def read_yaml(path: Path, *, root: Path, faults: Faults) -> Item | None:
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     try:
         with path.open("rb") as handle:
-            data = handle.read(MAX_BYTES + 1)
-        text = data.decode("utf-8")
+            text = handle.read(MAX_BYTES + 1).decode("utf-8")
     except OSError as error:
         faults.found.append(Fault(file=name, message=f"cannot be read: {error.strerror}"))
         return None
     except UnicodeDecodeError as error:
-        faults.found.append(
-            Fault(file=name, message=f"is not UTF-8: byte {error.start} is {data[error.start]:#x}")
-        )
+        byte = error.object[error.start]
+        message = f"is not UTF-8: byte {error.start} is {byte:#x}"
+        faults.found.append(Fault(file=name, message=message))
         return None
     return parse(text, file=name, faults=faults)

@@ -112,4 +112,3 @@ def load_matrix(project: Project, faults: Faults, *, path: Path | None = None) -
     """Read and decode the project's matrix.yaml (or another file of that form)."""
     item = read_yaml(path or project.matrix, root=project.root, faults=faults)
     return decode_matrix(item) if item is not None else None
-

@@ -24,7 +24,7 @@ T = TypeVar("T")
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _ENV_NAME = re.compile(r"[A-Z_][A-Z0-9_]*\Z")
 _REQUIRED = ("name", "version", "summary", "source", "abi", "build", "test")
-_OPTIONAL = ("when", "extensions", "patches", "stable", "requires_dist")
+_OPTIONAL = ("when", "extensions", "patches", "stable")
 
 
 def _relative(item: Item, text: str) -> str:
@@ -45,7 +45,9 @@ def _source(item: Item) -> SdistSource | DirectorySource:
     kind = given["kind"].choice(["sdist", "directory"]) if "kind" in given else "sdist"
     if kind == "directory":
         given = item.fields(("kind", "path"))
-        return DirectorySource(path=_relative(item, given["path"].text() if "path" in given else ""))
+        return DirectorySource(
+            path=_relative(item, given["path"].text() if "path" in given else "")
+        )
     given = item.fields(("kind", "filename", "sha256"))
     filename = given["filename"].text() if "filename" in given else ""
     sha256 = given["sha256"].text() if "sha256" in given else ""
@@ -130,7 +132,6 @@ def decode_recipe(item: Item, folder: str) -> Recipe | None:
         import_name=test["import"].text() if "import" in test else "",
         tests=_paths(test["scripts"]) if "scripts" in test else (),
         test_requires=_requirements(test["requires"]) if "requires" in test else (),
-        requires_dist=given["requires_dist"].texts() if "requires_dist" in given else (),
     )
     _cross_checks(recipe, given)
     return recipe

@@ -15,7 +15,9 @@ __all__ = ["AXES", "Cell"]
 
 AXES = ("torch", "python", "accelerator", "platform")
 
-_ID = re.compile(r"torch(?P<torch>[^-]+)-(?P<python>cp[0-9]+t?)-(?P<platform>[^-]+)-(?P<acc>[^-]+)\Z")
+_ID = re.compile(
+    r"torch(?P<torch>[^-]+)-(?P<python>cp[0-9]+t?)-(?P<platform>[^-]+)-(?P<acc>[^-]+)\Z"
+)
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)

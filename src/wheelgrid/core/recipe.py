@@ -72,7 +72,6 @@ class Recipe:
     test_requires: tuple[str, ...] = ()
     import_name: str = ""
     tests: tuple[str, ...] = ()
-    requires_dist: tuple[str, ...] = ()
 
     def abi_for(self, accelerator: Accelerator) -> Abi:
         """The ABI on an accelerator; the most specific pattern wins."""

@@ -17,12 +17,13 @@ from wheelgrid.core.recipe import Abi, DirectorySource, Recipe
 from wheelgrid.core.rung import Outcome, Rung, RungResult
 from wheelgrid.engines.environments import Environments
 from wheelgrid.engines.faults import infrastructure_fault
+from wheelgrid.engines.finish import require_torch_line
 from wheelgrid.engines.interpreters import Interpreter
 from wheelgrid.engines.process import Result
 from wheelgrid.engines.progress import Progress
 from wheelgrid.engines.sources import copy_tree, fetch_sdist, file_sha256, unpack
 from wheelgrid.engines.store import Action, Store
-from wheelgrid.engines.torch_source import torch_sources
+from wheelgrid.engines.torch_source import TorchSource, torch_sources
 from wheelgrid.engines.uv import Uv, tool
 from wheelgrid.inspect.audit import Audit, Expected, Level, audit
 
@@ -136,9 +137,7 @@ class LocalBuilder:
     def _step(self, build: Build, text: str) -> None:
         self.progress.started(build.id, text)
 
-    def _build(
-        self, action: Action, jobs: int, staging: Path, log: Path, start: float
-    ) -> Built:
+    def _build(self, action: Action, jobs: int, staging: Path, log: Path, start: float) -> Built:
         build = action.build
         recipe = self.store.plan.recipes[build.package]
         self._step(build, "fetch the source")
@@ -146,7 +145,7 @@ class LocalBuilder:
         self._step(build, "make the build environment")
         environment, env = self._environment(build, recipe, log)
         config = staging / "extra.cfg"
-        config.write_text(_extra_config(build, recipe, jobs), encoding="utf-8")
+        config.write_text(_extra_config(build, jobs), encoding="utf-8")
         self._step(build, f"compile with {jobs} job{'s' if jobs > 1 else ''}")
         env |= {
             "DIST_EXTRA_CONFIG": str(config),
@@ -155,16 +154,19 @@ class LocalBuilder:
             "PATH": f"{environment / 'bin'}{os.pathsep}{self.uv.processes.env.get('PATH', '')}",
         }
         out = staging / "raw"
-        result = self.uv.build_wheel(
-            source, environment, out, log=log, cwd=staging, env=env, timeout=_HOURS_6
-        )
+        result = self.uv.build_wheel(source, environment, out, log=log, env=env, timeout=_HOURS_6)
         wheel = _one_wheel(out, result, log)
         self._step(build, "repair and audit")
+        if build.abi is Abi.LIBTORCH and build.torch is not None:
+            wheel = require_torch_line(
+                wheel, build.torch, staging, processes=self.uv.processes, log=log
+            )
         wheel = self._repair(build, wheel, staging, environment, log)
         found = audit(wheel, expected_of(build, recipe))
         built = RungResult(rung=Rung.BUILT, outcome=Outcome.PASSED, evidence=(wheel.name,))
         rungs = (built, audit_result(found))
         if found.outcome is not Outcome.PASSED:
+            self.store.reject(build, wheel)
             return self._ended(action, rungs, start, log)
         resolved = self.uv.freeze(environment, log=log)
         return self._ended(action, rungs, start, log, wheel=wheel, resolved=resolved)
@@ -215,7 +217,8 @@ class LocalBuilder:
                 "CUDA_HOME": str(home),
                 "TORCH_CUDA_ARCH_LIST": ";".join(toolchain.archs),
             }
-        torch, expect = (), None
+        torch: tuple[TorchSource, ...] = ()
+        expect = None
         if build.torch is not None:
             declared = recipe.build_torch_for(build.accelerator)
             wanted = build.accelerator if declared == "same" else Accelerator.parse(declared)
@@ -230,6 +233,10 @@ class LocalBuilder:
             expect=expect,
             log=log,
         )
+        headers = sorted(environment.glob("lib/python3*/site-packages/nvidia/cu*/include"))
+        if headers and toolchain is not None:
+            # cuBLAS and the like come with torch, not with the compiler.
+            env["CPATH"] = os.pathsep.join(map(str, headers))
         return environment, env
 
     def _repair(
@@ -298,7 +305,7 @@ class LocalBuilder:
         )
 
 
-def _extra_config(build: Build, recipe: Recipe, jobs: int) -> str:
+def _extra_config(build: Build, jobs: int) -> str:
     """A setuptools configuration file that names the label before the build (DIST_EXTRA_CONFIG).
 
     So METADATA, folder and file name agree without renaming; values are checked text, no
@@ -307,12 +314,6 @@ def _extra_config(build: Build, recipe: Recipe, jobs: int) -> str:
     lines = ["[build_ext]", f"parallel = {jobs}"]
     if build.label:
         lines += ["[egg_info]", f"tag_build = +{build.label}"]
-    requires = list(recipe.requires_dist)
-    if build.abi is Abi.LIBTORCH and build.torch is not None:
-        requires.append(f"torch=={build.torch.major}.{build.torch.minor}.*")
-    if requires:
-        lines += ["[options]", "install_requires ="]
-        lines += [f"    {item}" for item in requires]
     return "\n".join(lines) + "\n"
 
 
@@ -357,4 +358,3 @@ def _relevant(output: str) -> str:
     if first is None:
         return "\n".join(lines[-30:])
     return "\n".join(lines[max(0, first - 5) : first + 25])
-

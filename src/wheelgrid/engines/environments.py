@@ -33,7 +33,9 @@ def payload(name: str) -> Path:
 
 def torch_facts(processes: Processes, python: Path, *, log: Path) -> dict[str, str | None]:
     """What the torch of an environment was built for; CouldNotCheckError if it cannot say."""
-    result = processes.run([str(python), "-I", str(payload("torch_facts.py"))], log=log, timeout=300)
+    result = processes.run(
+        [str(python), "-I", str(payload("torch_facts.py"))], log=log, timeout=300
+    )
     try:
         facts = json.loads(result.output.strip().splitlines()[-1])
     except (ValueError, IndexError):

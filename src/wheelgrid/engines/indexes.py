@@ -17,7 +17,7 @@ _TIMEOUT = 6.0
 
 
 def _pip_files(env: Mapping[str, str]) -> list[Path]:
-    """pip's configuration files, least specific first (pip's documented order)."""
+    """Pip's configuration files, least specific first (pip's documented order)."""
     home = Path(env.get("HOME", "/nonexistent"))
     config_home = Path(env.get("XDG_CONFIG_HOME", home / ".config"))
     dirs = env.get("XDG_CONFIG_DIRS", "/etc/xdg").split(":")

@@ -84,9 +84,7 @@ def read_records(folder: Path) -> Iterator[tuple[Path, Observation | ValueError]
         try:
             with path.open("rb") as handle:
                 data = handle.read(MAX_BYTES + 1)
-            if len(data) > MAX_BYTES:
-                msg = f"larger than {MAX_BYTES} bytes"
-                raise ValueError(msg)
-            yield path, decode_observation(data)
+            too_large = ValueError(f"larger than {MAX_BYTES} bytes")
+            yield path, decode_observation(data) if len(data) <= MAX_BYTES else too_large
         except (OSError, ValueError) as error:
             yield path, error if isinstance(error, ValueError) else ValueError(str(error))

@@ -78,7 +78,9 @@ class _Run:
                 continue
             if action.sign == "!":
                 rung = RungResult(
-                    rung=Rung.BUILT, outcome=Outcome.SKIPPED, why=f"cannot be built here: {action.why}"
+                    rung=Rung.BUILT,
+                    outcome=Outcome.SKIPPED,
+                    why=f"cannot be built here: {action.why}",
                 )
                 done[build.id] = Built(build=build, rungs=(rung,))
                 continue
@@ -92,9 +94,7 @@ class _Run:
                 )
             )
         host = self.store.host
-        results = run_tasks(
-            tasks, self.builder.run, cores=host.cores, memory_mib=host.memory_mib
-        )
+        results = run_tasks(tasks, self.builder.run, cores=host.cores, memory_mib=host.memory_mib)
         return done | {action.build.id: built for action, built in results}
 
     def test_key(self, unit: Unit, built: Built) -> str:
@@ -136,7 +136,8 @@ class _Run:
             known = self.known(unit, built, key)
             if known is not None:
                 return known
-        rungs, resolved = built.rungs, {}
+        rungs = built.rungs
+        resolved: dict[str, str] = {}
         if built.wheel is not None and unit.wants(Rung.INSTALLED):
             tested, resolved = self.tester.run(unit, built)
             rungs = (*built.rungs, *tested)

@@ -6,7 +6,6 @@ import hashlib
 import os
 import shutil
 import tarfile
-import urllib.error
 import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,10 +31,9 @@ def file_sha256(path: Path) -> str:
 def _is_clutter(path: Path) -> bool:
     """Files that a build leaves in a source tree; they are no part of its identity."""
     parts = path.parts
-    return (
-        any(p in {"__pycache__", "build", ".git"} or p.endswith(".egg-info") for p in parts)
-        or path.suffix in {".pyc", ".so", ".o"}
-    )
+    return any(
+        p in {"__pycache__", "build", ".git"} or p.endswith(".egg-info") for p in parts
+    ) or path.suffix in {".pyc", ".so", ".o"}
 
 
 def _tree(root: Path) -> Iterable[Path]:
@@ -82,7 +80,7 @@ def _download(url: str, target: Path) -> None:
             sink.write(chunk)
     if expected not in {-1, got}:
         msg = f"truncated: got {got} of {expected} bytes"
-        raise urllib.error.ContentTooShortError(msg, b"")
+        raise OSError(msg)
 
 
 def fetch_sdist(recipe: Recipe, source: SdistSource, cache: Path, *, uv: Uv, log: Path) -> Path:

@@ -68,7 +68,7 @@ class Store:
         """Look at nothing yet; `env` defaults to this process's environment."""
         self.project = project
         self.plan = plan
-        self.env = dict(os.environ) if env is None else env  # noqa: TID251 - the door
+        self.env = dict(os.environ) if env is None else env
         self._sources: dict[str, dict[str, str]] = {}
 
     @cached_property
@@ -97,7 +97,9 @@ class Store:
         if build.abi is Abi.PURE:
             return "" if self.interpreter(build) else "no interpreter that it serves is here"
         if build.platform != self.host.platform:
-            return f"needs a {build.platform} machine; this one is {self.host.platform or 'unknown'}"
+            return (
+                f"needs a {build.platform} machine; this one is {self.host.platform or 'unknown'}"
+            )
         if not self.host.compiler:
             return "no C++ compiler found"
         needs_compiler = str(build.accelerator.family) in {"cuda", "rocm", "xpu"}
@@ -120,7 +122,6 @@ class Store:
             "requires": list(recipe.requires_for(accelerator)),
             "env": recipe.env_for(accelerator),
             "extensions": list(recipe.extensions_for(accelerator)),
-            "requires_dist": list(recipe.requires_dist),
             "torch": f"{build.torch} {recipe.build_torch_for(accelerator)}" if build.torch else "",
             "toolchain": list(toolchain.requires) if toolchain else [],
             "gpu_archs": list(toolchain.archs) if toolchain else [],
@@ -218,6 +219,13 @@ class Store:
         if old and old != wheel.name and "/" not in old:
             self.wheel_path(build, old).unlink(missing_ok=True)
         return final
+
+    def reject(self, build: Build, wheel: Path) -> None:
+        """Keep a wheel that failed its audit where it can be looked at, away from dist/."""
+        folder = self.project.work / "rejected" / build.id
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        shutil.copyfile(wheel, folder / wheel.name)
 
     def write_record(self, build: Build, record: dict[str, Any]) -> None:
         """Write the record of a build, whole or not at all."""

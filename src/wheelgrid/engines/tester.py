@@ -21,6 +21,7 @@ from wheelgrid.engines.progress import Progress
 from wheelgrid.engines.store import Store
 from wheelgrid.engines.torch_source import facts_disagree, torch_sources
 from wheelgrid.engines.uv import Uv
+from wheelgrid.inspect.wheel import required_names
 from wheelgrid.planning.select import Unit
 
 __all__ = ["Tester", "executed_rung"]
@@ -108,11 +109,10 @@ class Tester:
             return (RungResult(rung=Rung.RESOLVED, outcome=Outcome.UNKNOWN, why=why),), {}
         environment = staging / "env"
         python = environment / "bin" / "python"
-        uses_torch = recipe.abi_for(unit.cell.accelerator).uses_torch or recipe.requires_dist
         try:
             self.uv.venv(environment, interpreter.path, log=log)
             resolved = self._install(unit, recipe, built.wheel, environment, log)
-            if uses_torch:
+            if "torch" in resolved:
                 facts = torch_facts(self.uv.processes, python, log=log)
                 wrong = facts_disagree(facts, unit.cell.torch, unit.cell.accelerator)
                 if wrong:
@@ -135,7 +135,7 @@ class Tester:
         self, unit: Unit, recipe: Recipe, wheel: Path, environment: Path, log: Path
     ) -> dict[str, str]:
         """Install the wheel with the torch of the cell; torch-free packages get none."""
-        needs_torch = recipe.abi_for(unit.cell.accelerator).uses_torch or recipe.requires_dist
+        needs_torch = "torch" in required_names(wheel)
         torch = (
             torch_sources(
                 unit.cell.torch,
@@ -215,4 +215,3 @@ def _last_json(result: Result) -> dict[str, Any]:
 def _count(checks: tuple[Check, ...]) -> str:
     counts = Counter(str(c.outcome) for c in checks)
     return ", ".join(f"{n} checks {outcome}" for outcome, n in sorted(counts.items()))
-

@@ -37,9 +37,17 @@ class Uv:
     processes: Processes
     env: Mapping[str, str]
 
-    def run(self, *arguments: str, log: Path, **options: Any) -> Result:
-        """Run one uv command; options go to `Processes.run`."""
-        return self.processes.run([tool("uv", self.env), *arguments], log=log, **options)
+    def run(
+        self,
+        *arguments: str,
+        log: Path,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Result:
+        """Run one uv command."""
+        argv = [tool("uv", self.env), *arguments]
+        return self.processes.run(argv, log=log, cwd=cwd, env=env, timeout=timeout)
 
     def venv(self, folder: Path, python: Path, *, log: Path) -> None:
         """Make an empty environment; CouldNotCheckError if uv cannot."""
@@ -81,13 +89,20 @@ class Uv:
 
     def freeze(self, environment: Path, *, log: Path) -> dict[str, str]:
         """Installed distributions and their versions."""
-        result = self.run(
-            "pip", "freeze", "--python", str(environment / "bin" / "python"), log=log
-        )
+        result = self.run("pip", "freeze", "--python", str(environment / "bin" / "python"), log=log)
         pairs = (line.partition("==") for line in result.output.splitlines() if "==" in line)
         return {name: version for name, _, version in pairs}
 
-    def build_wheel(self, source: Path, environment: Path, out: Path, **options: Any) -> Result:
+    def build_wheel(
+        self,
+        source: Path,
+        environment: Path,
+        out: Path,
+        *,
+        log: Path,
+        env: Mapping[str, str],
+        timeout: float,
+    ) -> Result:
         """Build one wheel in an environment that already has everything (no isolation)."""
         return self.run(
             "build",
@@ -99,7 +114,10 @@ class Uv:
             "--out-dir",
             str(out),
             str(source),
-            **options,
+            log=log,
+            cwd=out.parent,
+            env=env,
+            timeout=timeout,
         )
 
     def locate_sdist(self, name: str, version: str, folder: Path, *, log: Path) -> dict[str, Any]:

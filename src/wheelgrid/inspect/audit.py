@@ -64,7 +64,7 @@ class Audit:
 
     @property
     def outcome(self) -> Outcome:
-        """failed with an error, unknown with something unchecked, else passed."""
+        """Failed with an error, unknown with something unchecked, else passed."""
         levels = {f.level for f in self.findings}
         if Level.ERROR in levels:
             return Outcome.FAILED
@@ -85,7 +85,10 @@ RULES: dict[str, tuple[str, str]] = {
     "WG106": ("No member leaves the installation folder.", "Do not install this wheel."),
     "WG107": ("METADATA has Requires-Python.", "Set requires-python, or old pips take the wheel."),
     "WG108": ("Name and version are the ones that the plan asked for.", "Check the recipe."),
-    "WG201": ("The tags fit the cells that the build serves.", "Check the interpreter and the ABI."),
+    "WG201": (
+        "The tags fit the cells that the build serves.",
+        "Check the interpreter and the ABI.",
+    ),
     "WG202": (
         "The platform tag promises no older glibc than the symbols need.",
         "Build on an older base, or let auditwheel choose the tag.",
@@ -112,7 +115,10 @@ RULES: dict[str, tuple[str, str]] = {
         "Every library named in version needs is also in DT_NEEDED.",
         "A repair renamed a library in one place only; repair again with a newer auditwheel.",
     ),
-    "WG403": ("RUNPATH stays inside the installation.", "Link without -rpath to the build machine."),
+    "WG403": (
+        "RUNPATH stays inside the installation.",
+        "Link without -rpath to the build machine.",
+    ),
     "WG404": (
         "A stable-ABI extension uses no C++ symbol of libtorch.",
         "Compile with TORCH_TARGET_VERSION and include only torch/csrc/stable and headeronly.",
@@ -131,8 +137,12 @@ _VENDOR = re.compile(
     r"hiprtc|rocsolver|rocsparse|rocfft|sycl|ze_loader|mkl_sycl|ur_loader|pi_level_zero)",
     re.IGNORECASE,
 )
-_TORCH_CXX = re.compile(r"_ZN?[KVr]*\d*(3c10|2at|5torch|6caffe2)|_ZT[IVS]N(3c10|2at|5torch|6caffe2)")
-_REGISTERS = ("PyInit_", "_GLOBAL__sub_I", "aoti_torch_library_impl", "torch_library_impl")
+_TORCH_CXX = re.compile(
+    r"_ZN?[KVr]*\d*(3c10|2at|5torch|6caffe2)|_ZT[IVS]N(3c10|2at|5torch|6caffe2)"
+)
+# What a library uses to make operators known when it is loaded: torch::Library (TORCH_LIBRARY),
+# c10::RegisterOperators (the older way), or the shim of the stable ABI.
+_REGISTERS = re.compile(r"_ZN5torch7Library|_ZN3c1017RegisterOperators|aoti_torch_library_")
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_")
 _LEGACY = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
 _MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
@@ -236,7 +246,9 @@ def _asked_for(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
         if (python, abi) != (expected.python_tag, expected.abi_tag):
             want = f"{expected.python_tag}-{expected.abi_tag}"
             yield _error("WG201", f"tag {tag} where {want} was asked for")
-        elif expected.platform is not None and not expected.platform.matches_wheel_platform(platform):
+        elif expected.platform is not None and not expected.platform.matches_wheel_platform(
+            platform
+        ):
             yield _error("WG201", f"tag {tag} does not install on {expected.platform}")
 
 
@@ -251,7 +263,9 @@ def _platform(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
     if wheel.name is None:
         return
     floors = [floor for tag in wheel.name.tags if (floor := _promised_glibc(tag)) is not None]
-    machines = {want for t in wheel.name.tags for m, want in _MACHINES.items() if t.platform.endswith(m)}
+    machines = {
+        want for t in wheel.name.tags for m, want in _MACHINES.items() if t.platform.endswith(m)
+    }
     for member in wheel.native:
         if member.elf is None:
             continue
@@ -297,20 +311,24 @@ def _extensions(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
             yield _error("WG304", "is native code in a wheel declared pure", member.path)
         return
     for module in expected.extensions:
-        member = _extension_member(wheel, module)
-        if member is None:
-            pure = "" if wheel.native else "; the wheel is pure: it holds no native file at all"
-            yield _error("WG301", f"the extension {module} is missing{pure}")
-        elif member.size == 0:
-            yield _error("WG301", f"the extension {module} is an empty file", member.path)
-        elif member.elf is not None and not _registers(member, module):
-            yield _error(
-                "WG301",
-                f"the extension {module} has neither PyInit nor a torch library registration",
-                member.path,
-            )
-        elif not member.native:
-            yield _error("WG301", f"the extension {module} is not native code", member.path)
+        problem, path = _extension_problem(wheel, module)
+        if problem:
+            yield _error("WG301", f"the extension {module} {problem}", path)
+
+
+def _extension_problem(wheel: Wheel, module: str) -> tuple[str, str]:
+    """What is wrong with a declared extension, and the member; empty when nothing is."""
+    member = _extension_member(wheel, module)
+    if member is None:
+        pure = "" if wheel.native else "; the wheel is pure: it holds no native file at all"
+        return f"is missing{pure}", ""
+    if member.size == 0:
+        return "is an empty file", member.path
+    if not member.native:
+        return "is not native code", member.path
+    if not _registers(member, module):
+        return "has neither PyInit nor a torch library registration", member.path
+    return "", ""
 
 
 def _registers(member: Member, module: str) -> bool:
@@ -321,9 +339,7 @@ def _registers(member: Member, module: str) -> bool:
     name = module.rpartition(".")[2]
     if f"PyInit_{name}" in elf.defined:
         return True
-    return any(
-        "7Library" in s or s.startswith(_REGISTERS[2:]) for s in elf.undefined
-    )
+    return any(_REGISTERS.match(symbol) for symbol in elf.undefined)
 
 
 def _device_code(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
@@ -334,7 +350,9 @@ def _device_code(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
         return
     sections = {s for m in wheel.native if m.elf is not None for s in m.elf.sections}
     if not sections & set(wanted):
-        yield _error("WG303", f"no member has a {wanted[0]} section: no {expected.accelerator} code")
+        yield _error(
+            "WG303", f"no member has a {wanted[0]} section: no {expected.accelerator} code"
+        )
 
 
 def _bundled(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
@@ -361,11 +379,19 @@ def _torch_abi(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
         return
     if expected.abi is Abi.LIBTORCH_STABLE:
         for member in wheel.native:
-            bad = sorted(s for s in (member.elf.undefined if member.elf else ()) if _TORCH_CXX.match(s))
+            bad = sorted(
+                s for s in (member.elf.undefined if member.elf else ()) if _TORCH_CXX.match(s)
+            )
             if bad:
                 shown = ", ".join(bad[:3])
-                yield _error("WG404", f"uses {len(bad)} C++ symbols of libtorch: {shown}", member.path)
-    if expected.abi is Abi.LIBTORCH and expected.torch is not None and not _pins(wheel, expected.torch):
+                yield _error(
+                    "WG404", f"uses {len(bad)} C++ symbols of libtorch: {shown}", member.path
+                )
+    if (
+        expected.abi is Abi.LIBTORCH
+        and expected.torch is not None
+        and not _pins(wheel, expected.torch)
+    ):
         line = f"{expected.torch.major}.{expected.torch.minor}"
         yield _error("WG405", f"no Requires-Dist limits torch to {line}.*")
 
@@ -393,9 +419,7 @@ def _unchecked(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
         if member.native not in {"ELF", ""}:
             problem = f"is {member.native}: not looked into yet"
         if problem:
-            yield Finding(
-                rule="WG501", level=Level.UNCHECKED, message=problem, member=member.path
-            )
+            yield Finding(rule="WG501", level=Level.UNCHECKED, message=problem, member=member.path)
 
 
 _ALL: tuple[Rule, ...] = (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import IO
 
 from elftools.common.exceptions import ELFError
-from elftools.elf.dynamic import DynamicSection
+from elftools.elf.dynamic import DynamicSection, DynamicTag
 from elftools.elf.elffile import ELFFile
-from elftools.elf.gnuversions import GNUVerNeedSection
+from elftools.elf.gnuversions import GNUVerNeedSection, GNUVerSymSection
 from elftools.elf.sections import SymbolTableSection
 
 __all__ = ["ElfFacts", "NotReadableError", "read_elf"]
@@ -48,12 +48,14 @@ def _versions(elf: ELFFile) -> tuple[dict[int, str], tuple[str, ...]]:
     for section in elf.iter_sections():
         if isinstance(section, GNUVerNeedSection):
             for need, auxiliaries in section.iter_versions():
-                files.append(need.name)
+                files.append(str(need.name))
                 names.update({aux["vna_other"]: aux.name for aux in auxiliaries})
     return names, tuple(files)
 
 
-def _symbols(elf: ELFFile, versions: dict[int, str]) -> tuple[set[str], set[str], tuple[int, ...], str]:
+def _symbols(
+    elf: ELFFile, versions: dict[int, str]
+) -> tuple[set[str], set[str], tuple[int, ...], str]:
     undefined: set[str] = set()
     defined: set[str] = set()
     floor: tuple[int, ...] = ()
@@ -65,6 +67,7 @@ def _symbols(elf: ELFFile, versions: dict[int, str]) -> tuple[set[str], set[str]
         msg = f"{table.num_symbols()} dynamic symbols"
         raise NotReadableError(msg)
     versym = elf.get_section_by_name(".gnu.version")
+    version_of = versym.get_symbol if isinstance(versym, GNUVerSymSection) else None
     for index, symbol in enumerate(table.iter_symbols()):
         if not symbol.name:
             continue
@@ -72,11 +75,21 @@ def _symbols(elf: ELFFile, versions: dict[int, str]) -> tuple[set[str], set[str]
             defined.add(symbol.name)
             continue
         undefined.add(symbol.name)
-        number = versym.get_symbol(index)["ndx"] if versym is not None else 0
+        number = version_of(index)["ndx"] if version_of is not None else 0
         match = _GLIBC.match(versions.get(number, "")) if isinstance(number, int) else None
         if match and _number(match[1]) > floor:
             floor, cause = _number(match[1]), symbol.name
     return undefined, defined, floor, cause
+
+
+def _runpath(tags: list[DynamicTag]) -> tuple[str, ...]:
+    """Search paths in DT_RPATH and DT_RUNPATH, split at the colons."""
+    found: list[str] = []
+    for tag in tags:
+        if tag.entry.d_tag in {"DT_RPATH", "DT_RUNPATH"}:
+            name = tag.entry.d_tag.removeprefix("DT_").lower()
+            found += str(getattr(tag, name)).split(":")
+    return tuple(found)
 
 
 def read_elf(stream: IO[bytes]) -> ElfFacts:
@@ -89,13 +102,8 @@ def read_elf(stream: IO[bytes]) -> ElfFacts:
         undefined, defined, floor, cause = _symbols(elf, versions)
         return ElfFacts(
             machine=str(elf["e_machine"]),
-            needed=tuple(t.needed for t in tags if t.entry.d_tag == "DT_NEEDED"),
-            runpath=tuple(
-                part
-                for t in tags
-                if t.entry.d_tag in {"DT_RPATH", "DT_RUNPATH"}
-                for part in (t.rpath if t.entry.d_tag == "DT_RPATH" else t.runpath).split(":")
-            ),
+            needed=tuple(str(t.needed) for t in tags if t.entry.d_tag == "DT_NEEDED"),  # type: ignore[attr-defined]
+            runpath=_runpath(tags),
             glibc=floor,
             glibc_symbol=cause,
             version_files=files,
@@ -105,7 +113,15 @@ def read_elf(stream: IO[bytes]) -> ElfFacts:
         )
     except NotReadableError:
         raise
-    except (ELFError, OSError, ValueError, KeyError, AttributeError, TypeError, IndexError) as error:
+    except (
+        ELFError,
+        OSError,
+        ValueError,
+        KeyError,
+        AttributeError,
+        TypeError,
+        IndexError,
+    ) as error:
         raise NotReadableError(str(error) or type(error).__name__) from error
     except (AssertionError, MemoryError, OverflowError, RecursionError) as error:
         raise NotReadableError(type(error).__name__) from error

@@ -14,13 +14,14 @@ from email.message import Message
 from email.parser import HeaderParser
 from pathlib import Path, PurePosixPath
 
+from packaging.requirements import Requirement
 from packaging.tags import Tag, parse_tag
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
 from wheelgrid.inspect.elf import ElfFacts, NotReadableError, read_elf
 
-__all__ = ["Member", "Wheel", "WheelName", "read_wheel"]
+__all__ = ["Member", "Wheel", "WheelName", "read_wheel", "record_hash", "required_names"]
 
 _CHUNK = 1 << 20
 _MAX_MEMBERS = 100_000
@@ -185,7 +186,13 @@ def read_wheel(file: Path) -> Wheel:
                     continue
                 try:
                     member, text = _read_member(archive, info)
-                except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+                except (
+                    zipfile.BadZipFile,
+                    zlib.error,
+                    EOFError,
+                    NotImplementedError,
+                    RuntimeError,
+                ) as error:
                     wheel.damage.append((info.filename, str(error) or type(error).__name__))
                     continue
                 if info.filename in wheel.members:
@@ -196,3 +203,16 @@ def read_wheel(file: Path) -> Wheel:
     except (zipfile.BadZipFile, EOFError) as error:
         wheel.damage.append((file.name, f"is not a zip archive: {error}"))
     return wheel
+
+
+def required_names(file: Path) -> frozenset[str]:
+    """Normalised names of the distributions that a wheel requires, extras left out."""
+    with zipfile.ZipFile(file) as archive:
+        paths = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA")]
+        text = archive.read(paths[0]).decode("utf-8", errors="replace") if paths else ""
+    found: set[str] = set()
+    for line in HeaderParser().parsestr(text).get_all("Requires-Dist") or []:
+        requirement = Requirement(str(line))
+        if requirement.marker is None or "extra" not in str(requirement.marker):
+            found.add(canonicalize_name(requirement.name))
+    return frozenset(found)

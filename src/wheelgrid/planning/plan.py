@@ -71,9 +71,7 @@ def make_plan(
     """Decide every candidate and collapse the included cells of each package into builds."""
     decisions = tuple(decide(cell, matrix, knowledge, as_of=as_of) for cell in expand(matrix))
     included = [d.cell for d in decisions if d.included]
-    builds = tuple(
-        build for name in matrix.packages for build in collapse(recipes[name], included)
-    )
+    builds = tuple(build for name in matrix.packages for build in collapse(recipes[name], included))
     return Plan(
         matrix=matrix,
         recipes=recipes,

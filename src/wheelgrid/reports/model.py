@@ -306,9 +306,7 @@ def _matrix(plan: Plan, views: tuple[CellView, ...]) -> Matrix:
             if all(_impossible(view.decision) for view in cells):
                 hidden.append(f"{platform} {accelerator}")
             else:
-                shown.append(
-                    Row(platform=platform, accelerator=accelerator, cells=tuple(cells))
-                )
+                shown.append(Row(platform=platform, accelerator=accelerator, cells=tuple(cells)))
         blocks.append(TorchBlock(torch=torch, rows=tuple(shown), hidden=tuple(hidden)))
     pythons = tuple(str(p) for p in plan.matrix.python)
     return Matrix(pythons=pythons, blocks=tuple(blocks))
@@ -343,11 +341,7 @@ def make_site(
         name: tuple(p for view in views for p in view.packages if p.package == name)
         for name in plan.matrix.packages
     }
-    on_axis = [
-        s
-        for s in plan.knowledge.sunsets
-        if s.value in plan.matrix.axis_values(s.axis)
-    ]
+    on_axis = [s for s in plan.knowledge.sunsets if s.value in plan.matrix.axis_values(s.axis)]
     return Site(
         title=plan.matrix.title,
         as_of=plan.as_of,
