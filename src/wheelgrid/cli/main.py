@@ -23,6 +23,7 @@ COMMANDS = {
     "observe": "Record what the package index really publishes.",
     "collect": "Move the records of this machine into compat/observations.",
     "report": "Write the static compatibility site.",
+    "render": "Write derived files: schemas and reference pages.",
     "doctor": "What this machine can do, and what is missing.",
 }
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from wheelgrid.config import fields
 from wheelgrid.config.files import Project, read_yaml
 from wheelgrid.config.yaml import Faults, Item, nearest
 from wheelgrid.core.accelerator import Accelerator
+from wheelgrid.core.cell import AXES
 from wheelgrid.core.matrix import Exclusion, Matrix, TierEntry, Toolchain
 from wheelgrid.core.rung import Rung
 
@@ -77,35 +80,42 @@ def _toolchains(item: Item) -> dict[Accelerator, Toolchain]:
     return found
 
 
-def _axes(item: Item) -> dict[str, Item]:
-    return item.fields(("torch", "python", "accelerator", "platform"))
+def _axes(item: Item) -> dict[str, tuple[Any, ...]]:
+    """The four standard axes, decoded; a missing one is empty."""
+    parsers: dict[str, Callable[[Item], Any]] = {
+        "torch": fields.version,
+        "python": fields.python,
+        "accelerator": fields.accelerator,
+        "platform": fields.platform,
+    }
+    given = item.fields(tuple(parsers))
+    return {
+        axis: fields.axis_values(given[axis], parse) if axis in given else ()
+        for axis, parse in parsers.items()
+    }
 
 
 def decode_matrix(item: Item) -> Matrix | None:
-    """Decode a matrix document; faults are left in the item's collector."""
+    """Decode a matrix document; faults are left in the item's collector, all of them."""
     required = ("schema", "name", "axes", "packages")
     given = item.fields(required, ("title", "exclude", "tiers", "toolchains"))
-    if not set(required) <= given.keys():
-        return None
-    if given["schema"].choice([SCHEMA]) != SCHEMA:
-        return None
-    axes = _axes(given["axes"])
-    if len(axes) < 4:  # noqa: PLR2004 - the four standard axes
-        return None
-    packages = fields.axis_values(given["packages"], lambda i: fields.package_name(i) or None)
+    if "schema" in given:
+        given["schema"].choice([SCHEMA])
+    name = fields.identifier(given["name"]) if "name" in given else ""
+    packages: tuple[str, ...] = ()
+    if "packages" in given:
+        packages = fields.axis_values(given["packages"], lambda i: fields.package_name(i) or None)
     tiers = given["tiers"].entries() if "tiers" in given else {}
-    return Matrix(
-        name=fields.identifier(given["name"]),
-        title=given["title"].text() if "title" in given else given["name"].text(),
-        torch=fields.axis_values(axes["torch"], fields.version),
-        python=fields.axis_values(axes["python"], fields.python),
-        accelerator=fields.axis_values(axes["accelerator"], fields.accelerator),
-        platform=fields.axis_values(axes["platform"], fields.platform),
+    matrix = Matrix(
+        name=name,
+        title=given["title"].text() if "title" in given else name,
+        **(_axes(given["axes"]) if "axes" in given else dict.fromkeys(AXES, ())),
         packages=packages,
         exclusions=_exclusions(given["exclude"]) if "exclude" in given else (),
         tiers={name: _tier(tier, packages) for name, tier in tiers.items()},
         toolchains=_toolchains(given["toolchains"]) if "toolchains" in given else {},
     )
+    return matrix if set(required) <= given.keys() else None
 
 
 def load_matrix(project: Project, faults: Faults, *, path: Path | None = None) -> Matrix | None:

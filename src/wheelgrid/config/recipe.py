@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import InvalidSdistFilename, parse_sdist_filename
+from packaging.version import Version
 
 from wheelgrid.config import fields
 from wheelgrid.config.files import Project, read_yaml
@@ -94,45 +96,67 @@ def _abi(item: Item) -> Abi:
     return Abi(item.choice([str(abi) for abi in Abi]))
 
 
+@dataclass(slots=True)
+class _Fields:
+    """Fields of one mapping, each decoded if it is there, else a default."""
+
+    given: dict[str, Item]
+
+    def get(self, name: str, decode: Callable[[Item], T], default: T) -> T:
+        """The decoded field, or the default."""
+        return decode(self.given[name]) if name in self.given else default
+
+
+def _build_fields(item: Item) -> dict[str, Any]:
+    optional = ("env", "torch", "memory_mib_per_job", "max_jobs", "minutes")
+    build = _Fields(item.fields(("requires",), optional))
+    return {
+        "requires": build.get("requires", lambda i: _by_accelerator(i, _requirements), {}),
+        "env": build.get("env", lambda i: _by_accelerator(i, _environment), {}),
+        "build_torch": build.get("torch", lambda i: _by_accelerator(i, Item.text), {}),
+        "memory_mib": int(build.get("memory_mib_per_job", Item.number, 1024.0)),
+        "max_jobs": int(build.get("max_jobs", Item.number, 1.0)),
+        "minutes": build.get("minutes", Item.number, 1.0),
+    }
+
+
+def _test_fields(item: Item) -> dict[str, Any]:
+    test = _Fields(item.fields(("import", "scripts"), ("requires",)))
+    return {
+        "import_name": test.get("import", Item.text, ""),
+        "tests": test.get("scripts", _paths, ()),
+        "test_requires": test.get("requires", _requirements, ()),
+    }
+
+
+def _stable_fields(item: Item) -> dict[str, Any]:
+    stable = _Fields(item.fields(("torch", "python")))
+    return {
+        "stable_torch": stable.get("torch", fields.version, None),
+        "limited_api": stable.get("python", fields.python, None),
+    }
+
+
 def decode_recipe(item: Item, folder: str) -> Recipe | None:
-    """Decode one recipe document; faults are left in the item's collector."""
+    """Decode one recipe document; faults are left in the item's collector, all of them."""
     given = item.fields(_REQUIRED, _OPTIONAL)
+    top = _Fields(given)
+    recipe = Recipe(
+        name=top.get("name", fields.package_name, ""),
+        version=top.get("version", fields.version, None) or Version("0"),
+        summary=top.get("summary", Item.text, ""),
+        source=top.get("source", _source, DirectorySource(path="")),
+        folder=folder,
+        abi=top.get("abi", lambda i: _by_accelerator(i, _abi), {}),
+        when=top.get("when", fields.condition, Condition()),
+        extensions=top.get("extensions", lambda i: _by_accelerator(i, Item.texts), {}),
+        patches=top.get("patches", _paths, ()),
+        **top.get("build", _build_fields, {"requires": {}, "env": {}}),
+        **top.get("test", _test_fields, {}),
+        **top.get("stable", _stable_fields, {}),
+    )
     if not set(_REQUIRED) <= given.keys():
         return None
-    build = given["build"].fields(
-        ("requires",), ("env", "torch", "memory_mib_per_job", "max_jobs", "minutes")
-    )
-    test = given["test"].fields(("import", "scripts"), ("requires",))
-    stable = given["stable"].fields(("torch", "python")) if "stable" in given else {}
-    version = fields.version(given["version"])
-    if version is None:
-        return None
-    recipe = Recipe(
-        name=fields.package_name(given["name"]),
-        version=version,
-        summary=given["summary"].text(),
-        source=_source(given["source"]),
-        folder=folder,
-        abi=_by_accelerator(given["abi"], _abi),
-        when=fields.condition(given["when"]) if "when" in given else Condition(),
-        extensions=_by_accelerator(given["extensions"], Item.texts)
-        if "extensions" in given
-        else {},
-        requires=_by_accelerator(build["requires"], _requirements) if "requires" in build else {},
-        env=_by_accelerator(build["env"], _environment) if "env" in build else {},
-        build_torch=_by_accelerator(build["torch"], Item.text) if "torch" in build else {},
-        stable_torch=fields.version(stable["torch"]) if "torch" in stable else None,
-        limited_api=fields.python(stable["python"]) if "python" in stable else None,
-        patches=_paths(given["patches"]) if "patches" in given else (),
-        memory_mib=int(build["memory_mib_per_job"].number())
-        if "memory_mib_per_job" in build
-        else 1024,
-        max_jobs=int(build["max_jobs"].number()) if "max_jobs" in build else 1,
-        minutes=build["minutes"].number() if "minutes" in build else 1.0,
-        import_name=test["import"].text() if "import" in test else "",
-        tests=_paths(test["scripts"]) if "scripts" in test else (),
-        test_requires=_requirements(test["requires"]) if "requires" in test else (),
-    )
     _cross_checks(recipe, given)
     return recipe
 

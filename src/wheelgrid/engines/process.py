@@ -54,7 +54,6 @@ def child_environment(env: Mapping[str, str]) -> dict[str, str]:
     return kept | {
         "LANG": "C.UTF-8",
         "NO_COLOR": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONNOUSERSITE": "1",
         "UV_NO_PROGRESS": "1",
         "UV_PYTHON_DOWNLOADS": "never",

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -18,7 +19,7 @@ from wheelgrid.core.decision import Reason
 from wheelgrid.core.errors import BadInputError, Fault
 from wheelgrid.core.evidence import Kind
 from wheelgrid.core.knowledge import Feature
-from wheelgrid.core.rung import RUNGS, Outcome, RungResult, reached
+from wheelgrid.core.rung import RUNGS, Outcome, RungResult
 from wheelgrid.reports.model import CellView, PackageCell, Site, State, TorchBlock
 
 __all__ = ["DATA_SCHEMA_VERSION", "MARKER", "write_site"]
@@ -28,7 +29,6 @@ MARKER = ".wheelgrid-site"
 """The file that says that a folder is a site of ours, so that it may be replaced."""
 
 MAX_TEXT = 4096
-_MARKER_TEXT = "Written by wheelgrid report, which replaces this folder as a whole.\n"
 _COMPONENT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*\Z")
 _LINK = re.compile(r"https?://[^\x00-\x20\x7f<>\"'\\]+\Z")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
@@ -36,15 +36,6 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _UNSAFE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Why:
-    """One reason and all cells of a table that it is the headline of."""
-
-    state: State
-    message: str
-    cells: tuple[CellView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +50,15 @@ class _PackageGroups:
     counts: Counter[State]
 
 
-def _clean(text: str) -> str:
-    """Bounded text without control characters; escaping is left to the templates."""
-    if len(text) > MAX_TEXT:
-        text = f"{text[:MAX_TEXT]}… ({len(text) - MAX_TEXT} more characters)"
+def _clean(value: object) -> object:
+    """What a template prints: bounded text without controls. Escaping comes after, for all."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    more = len(value) - MAX_TEXT
+    text = f"{value[:MAX_TEXT]}… ({more} more characters)" if more > 0 else value
     if text.isprintable():
         return text
     return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", _ANSI.sub("", text.replace("\r\n", "\n")))
-
-
-def _finalize(value: object) -> object:
-    """Applied to whatever a template prints."""
-    return _clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _is_link(text: str) -> bool:
@@ -92,15 +80,14 @@ def _has_page(view: CellView) -> bool:
     return headline is None or headline.reason is not Reason.PLATFORM_WITHOUT_RUNTIME
 
 
-def _whys(block: TorchBlock) -> list[_Why]:
+def _whys(block: TorchBlock) -> list[tuple[State, str, int]]:
     """Why cells of a drawn table are excluded: each reason once, the widest first."""
-    found: dict[tuple[State, str], list[CellView]] = {}
+    found: Counter[tuple[State, str]] = Counter()
     for view in (view for row in block.rows for view in row.cells):
         headline = view.decision.headline
         if headline is not None:
-            found.setdefault((view.state, headline.message), []).append(view)
-    whys = [_Why(state, message, tuple(cells)) for (state, message), cells in found.items()]
-    return sorted(whys, key=lambda why: -len(why.cells))
+            found[view.state, headline.message] += 1
+    return [(state, message, count) for (state, message), count in found.most_common()]
 
 
 def _derived(view: CellView) -> bool:
@@ -141,15 +128,14 @@ def _package_groups(cells: tuple[PackageCell, ...]) -> _PackageGroups:
 
 def _totals(site: Site) -> dict[str, int]:
     """The numbers of the first sentence; `ran` and `follows` keep seen and derived apart."""
-    counts = dict(site.state_counts)
-    passed = [v for v in site.cells if v.state in {State.PASSED, State.PARTIAL}]
-    follows = sum(_derived(v) for v in passed)
+    states = Counter(v.state for v in site.cells)
+    follows = sum(v.state in {State.PASSED, State.PARTIAL} and _derived(v) for v in site.cells)
     return {
         "included": sum(v.decision.included for v in site.cells),
-        "ran": len(passed) - follows,
+        "ran": states[State.PASSED] + states[State.PARTIAL] - follows,
         "follows": follows,
-        "failed": counts.get(State.FAILED, 0),
-        "untested": counts.get(State.UNTESTED, 0),
+        "failed": states[State.FAILED],
+        "untested": states[State.UNTESTED],
     }
 
 
@@ -181,17 +167,16 @@ def _differences(feature: Feature) -> list[tuple[str, str, list[str], list[str]]
 
 def _nearby(
     view: CellView, site: Site, pages: dict[str, CellView]
-) -> list[tuple[str, list[tuple[str, CellView]]]]:
-    """The cells that differ on one axis only, for the axes that stay on the machine."""
-    strips: list[tuple[str, list[tuple[str, CellView]]]] = []
-    for axis in ("python", "torch", "accelerator"):
-        found: list[tuple[str, CellView]] = []
-        for value in getattr(site.plan.matrix, axis):
-            other = pages.get(replace(view.cell, **{axis: value}).id)
-            if other is not None:
-                found.append((str(value), other))
-        strips.append((axis, found))
-    return strips
+) -> dict[str, list[tuple[str, CellView]]]:
+    """By axis, the cells that differ in its value alone, on the same platform."""
+    return {
+        axis: [
+            (str(value), pages[other])
+            for value in getattr(site.plan.matrix, axis)
+            if (other := replace(view.cell, **{axis: value}).id) in pages
+        ]
+        for axis in ("python", "torch", "accelerator")
+    }
 
 
 def _environment(site: Site, pages: dict[str, CellView]) -> Environment:
@@ -199,17 +184,12 @@ def _environment(site: Site, pages: dict[str, CellView]) -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
         loader=PackageLoader("wheelgrid.reports"),
-        finalize=_finalize,
+        finalize=_clean,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     env.tests |= {"derived": _derived, "link": _is_link}
-    env.filters |= {
-        "climb": _climb,
-        "places": _places,
-        "reached": reached,
-        "whys": _whys,
-    }
+    env.filters |= {"climb": _climb, "places": _places, "whys": _whys}
     env.globals |= {"site": site, "pages": pages, "rungs": RUNGS, "states": tuple(State)}
     return env
 
@@ -219,8 +199,8 @@ def _render(site: Site) -> Iterator[tuple[str, str]]:
     pages = {view.cell.id: view for view in site.cells if _has_page(view)}
     groups = {name: _package_groups(cells) for name, cells in site.packages.items()}
     env = _environment(site, pages)
-    index = env.get_template("index.html.j2")
-    yield "index.html", index.render(root="", groups=groups, totals=_totals(site))
+    template = env.get_template("index.html.j2")
+    yield "index.html", template.render(root="", groups=groups, totals=_totals(site))
     template = env.get_template("package.html.j2")
     for name, group in groups.items():
         recipe = site.plan.recipes[name]
@@ -267,9 +247,8 @@ def _data(site: Site) -> str:
 
 def _check_target(target: Path) -> None:
     """A folder that somebody else wrote is not ours to delete."""
-    if not target.exists() or (target / MARKER).is_file():
-        return
-    if target.is_dir() and not any(target.iterdir()):
+    empty = target.is_dir() and not any(target.iterdir())
+    if empty or not target.exists() or (target / MARKER).is_file():
         return
     message = f"exists and is not a site that wheelgrid wrote (it has no {MARKER} file)"
     hint = "name another folder with --out, or remove this one yourself"
@@ -303,16 +282,14 @@ def write_site(site: Site, target: Path) -> int:
     """
     target = target.resolve()
     _check_target(target)
+    pages = list(_render(site))
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
         new = Path(scratch, "new")
-        count = 0
-        for name, text in _render(site):
+        for name, text in pages:
             _write(new, name, text)
-            count += 1
-        style = Path(__file__).with_name("templates") / "style.css"
-        _write(new, "style.css", style.read_text(encoding="utf-8"))
+        copyfile(Path(__file__).with_name("templates") / "style.css", new / "style.css")
         _write(new, "data/site.json", _data(site))
-        _write(new, MARKER, _MARKER_TEXT)
+        _write(new, MARKER, "Written by wheelgrid report, which replaces this folder.\n")
         _swap(new, target, Path(scratch, "old"))
-    return count
+    return len(pages)

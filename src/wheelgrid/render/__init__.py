@@ -1,0 +1,1 @@
+"""Derived files: written from the code and the data, checked for drift."""

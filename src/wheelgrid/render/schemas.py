@@ -1,0 +1,237 @@
+"""JSON Schemas of everything that `--json` prints and of the records; made from the types."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from wheelgrid.core.decision import Reason
+from wheelgrid.core.evidence import Kind
+from wheelgrid.core.platforms import Platform
+from wheelgrid.core.recipe import Abi
+from wheelgrid.core.rung import Outcome, Rung
+from wheelgrid.inspect.audit import Level
+from wheelgrid.reports.model import State
+
+__all__ = ["schema_texts"]
+
+Schema = dict[str, Any]
+
+_TEXT: Schema = {"type": "string"}
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_FLAG: Schema = {"type": "boolean"}
+_SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+_CELL_ID: Schema = {"type": "string", "pattern": r"^torch[^-]+-cp[0-9]+t?-[a-z0-9_]+-[a-z0-9.]+$"}
+
+
+def _enum(values: Any) -> Schema:
+    return {"enum": [str(v) for v in values]}
+
+
+def _list(item: Schema) -> Schema:
+    return {"type": "array", "items": item}
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _object(required: Schema, optional: Schema | None = None) -> Schema:
+    """A closed object: what is not named here is not in the document."""
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": sorted(required),
+        "additionalProperties": False,
+    }
+
+
+def _map(value: Schema, names: Schema | None = None) -> Schema:
+    found: Schema = {"type": "object", "additionalProperties": value}
+    return {**found, "propertyNames": names} if names else found
+
+
+_SOURCE = _object(
+    {"id": _TEXT, "kind": _enum(Kind), "source": _TEXT, "date": {"type": "string"}},
+    {"note": _TEXT},
+)
+_RULING = _object(
+    {
+        "reason": _enum(Reason),
+        "rule": _TEXT,
+        "message": _TEXT,
+        "sources": _list(_SOURCE),
+        "disagrees": _list(_SOURCE),
+    }
+)
+_NOTE = _object({"rule": _TEXT, "message": _TEXT, "sources": _list(_SOURCE)})
+_DECISION: Schema = {
+    "id": _CELL_ID,
+    "torch": _TEXT,
+    "python": _TEXT,
+    "accelerator": _TEXT,
+    "platform": _enum(Platform),
+    "decision": {"enum": ["included", "excluded"]},
+    "reason": _or_null(_enum(Reason)),
+    "rulings": _list(_RULING),
+    "notes": _list(_NOTE),
+}
+_BUILD = _object(
+    {
+        "id": _TEXT,
+        "package": _TEXT,
+        "version": _TEXT,
+        "abi": _enum(Abi),
+        "python": _TEXT,
+        "limited_api": _FLAG,
+        "torch": _or_null(_TEXT),
+        "platform": _enum(Platform),
+        "accelerator": _TEXT,
+        "folder": _TEXT,
+        "cells": {**_list(_CELL_ID), "minItems": 1},
+    }
+)
+_CHECK = _object({"name": _TEXT, "outcome": _enum(Outcome), "detail": _TEXT, "device": _TEXT})
+_RUNG_FIELDS: Schema = {
+    "why": _TEXT,
+    "evidence": _list(_TEXT),
+    "checks": _list(_CHECK),
+}
+_RUNG = _object({"rung": _enum(Rung), "outcome": _enum(Outcome)}, _RUNG_FIELDS)
+_AXES = _object({axis: _list(_TEXT) for axis in ("torch", "python", "accelerator", "platform")})
+
+
+def _version(number: int) -> Schema:
+    return {"const": number}
+
+
+def _plan() -> Schema:
+    counts = _object(
+        {
+            "candidates": _COUNT,
+            "included": _COUNT,
+            "excluded": _COUNT,
+            "excluded_by_reason": _map(_COUNT, _enum(Reason)),
+            "package_cells": _COUNT,
+            "builds": _COUNT,
+        }
+    )
+    return _object(
+        {
+            "schema_version": _version(1),
+            "matrix": _TEXT,
+            "as_of": {"type": "string", "format": "date"},
+            "axes": _AXES,
+            "packages": _list(_TEXT),
+            "counts": counts,
+            "cells": _list(_object(_DECISION)),
+            "builds": _list(_BUILD),
+            "gaps": _list(_object({"package": _TEXT, "cell": _CELL_ID, "why": _TEXT})),
+            "digest": _SHA256,
+        }
+    )
+
+
+def _explain() -> Schema:
+    build = _object({"id": _TEXT, "abi": _enum(Abi), "cells": _list(_CELL_ID)})
+    package = {"package": _TEXT, "version": _TEXT, "builds": _list(build)}
+    return {
+        "oneOf": [
+            _object({"schema_version": _version(1), **_DECISION}),
+            _object({"schema_version": _version(1), **package}),
+        ]
+    }
+
+
+def _run() -> Schema:
+    unit = _object(
+        {
+            "package": _TEXT,
+            "cell": _CELL_ID,
+            "build": _TEXT,
+            "outcome": _enum(Outcome),
+            "fresh": _FLAG,
+            "wheel": _or_null(_TEXT),
+            "rungs": _list(_RUNG),
+        }
+    )
+    return _object({"schema_version": _version(1), "units": _list(unit)})
+
+
+def _audit() -> Schema:
+    texts = {name: _TEXT for name in ("rule", "member", "message", "why", "fix")}
+    finding = _object({**texts, "level": _enum(Level)})
+    wheel = _object({"wheel": _TEXT, "outcome": _enum(Outcome), "findings": _list(finding)})
+    return _object({"schema_version": _version(1), "wheels": _list(wheel)})
+
+
+def _doctor() -> Schema:
+    status = {"enum": ["ok", "missing", "absent", "unknown"]}
+    check = _object({"name": _TEXT, "status": status, "found": _TEXT, "fix": _TEXT})
+    return _object({"schema_version": _version(1), "able": _FLAG, "checks": _list(check)})
+
+
+def _report() -> Schema:
+    return _object(
+        {
+            "schema_version": _version(1),
+            "index": _TEXT,
+            "pages": _COUNT,
+            "records": _COUNT,
+            "unreadable_records": _list(_object({"file": _TEXT, "why": _TEXT})),
+            "states": _map(_COUNT, _enum(State)),
+        }
+    )
+
+
+def _observation() -> Schema:
+    provenance = _object(
+        {
+            "time": {"type": "string", "format": "date-time"},
+            "tool": _TEXT,
+            "platform": _TEXT,
+            "python": _TEXT,
+            "host": _map(_TEXT),
+            "inputs": _map(_TEXT),
+        }
+    )
+    digest = {"type": "string", "pattern": "^([0-9a-f]{64})?$"}
+    texts = {name: _TEXT for name in ("package", "package_version", "build", "wheel")}
+    return _object(
+        {
+            "schema_version": _version(1),
+            "kind": {"const": "observation"},
+            **texts,
+            "cell": _CELL_ID,
+            "key": digest,
+            "wheel_sha256": digest,
+            "rungs": {**_list(_RUNG), "minItems": 1},
+            "provenance": provenance,
+        }
+    )
+
+
+_SCHEMAS = {
+    "plan": ("What `wheelgrid plan --json` prints.", _plan),
+    "explain": ("What `wheelgrid explain --json` prints.", _explain),
+    "run": ("What `wheelgrid build --json` and `wheelgrid test --json` print.", _run),
+    "audit": ("What `wheelgrid audit --json` prints.", _audit),
+    "doctor": ("What `wheelgrid doctor --json` prints.", _doctor),
+    "report": ("What `wheelgrid report --json` prints.", _report),
+    "observation": ("One record of compat/observations/runs.", _observation),
+}
+
+
+def schema_texts() -> dict[str, str]:
+    """File name to text of every schema (JSON Schema 2020-12)."""
+    found = {}
+    for name, (description, make) in _SCHEMAS.items():
+        document = {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": f"urn:wheelgrid:schema:{name}:1",
+            "title": f"wheelgrid {name}",
+            "description": description,
+            **make(),
+        }
+        found[f"{name}.schema.json"] = json.dumps(document, indent=1, sort_keys=True) + "\n"
+    return found

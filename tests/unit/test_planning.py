@@ -1,0 +1,274 @@
+"""Decisions, collapse and selection on the shipped knowledge and on small inventions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+
+from wheelgrid.config.compat import load_knowledge
+from wheelgrid.config.files import Project
+from wheelgrid.config.matrix import load_matrix
+from wheelgrid.config.recipe import load_recipes
+from wheelgrid.config.yaml import Faults
+from wheelgrid.core.cell import Cell
+from wheelgrid.core.condition import Condition
+from wheelgrid.core.decision import Reason
+from wheelgrid.core.errors import BadInputError
+from wheelgrid.core.evidence import Kind, Source
+from wheelgrid.core.knowledge import Knowledge, PythonsStatement, TorchKnowledge
+from wheelgrid.core.matrix import Exclusion
+from wheelgrid.core.platforms import Platform
+from wheelgrid.core.python import PythonVersion
+from wheelgrid.core.rung import Rung
+from wheelgrid.planning.collapse import collapse
+from wheelgrid.planning.decide import decide
+from wheelgrid.planning.plan import Plan, make_plan
+from wheelgrid.planning.select import select_pattern, select_tier
+
+TODAY = date(2026, 12, 1)
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    """The shipped matrix, decided as of a fixed day."""
+    faults = Faults()
+    project = Project(ROOT)
+    matrix = load_matrix(project, faults)
+    assert matrix is not None
+    recipes = load_recipes(project, matrix.packages, faults)
+    knowledge = load_knowledge(project, faults, features=True)
+    assert faults.found == []
+    return make_plan(matrix, recipes, knowledge, as_of=TODAY)
+
+
+def source(kind: Kind, day: str, name: str = "s") -> Source:
+    return Source(id=name, kind=kind, source=f"source of {name}", date=day)
+
+
+def test_every_candidate_has_exactly_one_decision(plan: Plan) -> None:
+    assert len(plan.decisions) == 3 * 7 * 10 * 4
+    assert len(plan.decision_of) == len(plan.decisions)
+    assert len(plan.included) + sum(plan.excluded_by_reason().values()) == len(plan.decisions)
+
+
+def test_python_3_10_with_torch_2_15_names_the_sunset_its_dates_and_sources(plan: Plan) -> None:
+    """Public case S01, second half."""
+    decision = plan.decision_of["torch2.15.0-cp310-linux_x86_64-cpu"]
+    assert decision.headline is not None
+    assert decision.headline.reason is Reason.SUNSET
+    for words in ("2.14", "2026-09-21", "2026-09-28", "2026-10-05", "2026-10-31"):
+        assert words in decision.headline.message
+    urls = {s.source for s in decision.headline.sources}
+    assert "https://github.com/pytorch/pytorch/issues/197242" in urls
+    assert Reason.NO_WHEEL_PYTHON in {r.reason for r in decision.rulings}
+
+
+def test_python_3_10_with_torch_2_14_is_included_and_warned_about(plan: Plan) -> None:
+    """Public case S01, first half."""
+    decision = plan.decision_of["torch2.14.1-cp310-linux_x86_64-cpu"]
+    assert decision.included
+    assert "end of life since 2026-10-31" in decision.notes[0].message
+    assert "torch 2.14 is the last line" in decision.notes[0].message
+
+
+def test_cuda_13_4_on_windows_names_the_reason_and_its_source(plan: Plan) -> None:
+    decision = plan.decision_of["torch2.14.1-cp312-win_amd64-cuda13.4"]
+    assert decision.headline is not None
+    assert decision.headline.reason is Reason.ACCELERATOR_NOT_PUBLISHED
+    assert "no Windows" in decision.headline.message
+    assert decision.headline.sources[0].source.startswith("https://")
+
+
+def test_an_observation_beats_a_claim_and_the_disagreement_is_kept(plan: Plan) -> None:
+    decision = plan.decision_of["torch2.14.1-cp315-linux_x86_64-cpu"]
+    assert decision.headline is not None
+    assert decision.headline.reason is Reason.NO_WHEEL_PYTHON
+    assert [s.kind for s in decision.headline.sources] == [Kind.OBSERVATION]
+    assert {s.kind for s in decision.headline.disagrees} == {Kind.CLAIM}
+
+
+def test_a_runtime_that_does_not_exist_on_a_platform_comes_before_what_torch_publishes(
+    plan: Plan,
+) -> None:
+    decision = plan.decision_of["torch2.14.1-cp312-linux_x86_64-mps"]
+    assert decision.headline is not None
+    assert decision.headline.reason is Reason.PLATFORM_WITHOUT_RUNTIME
+
+
+def test_an_unknown_torch_is_included_as_unknown_never_unsupported(plan: Plan) -> None:
+    cell = Cell.parse("torch9.9.0-cp313-linux_x86_64-cuda13.0")
+    decision = decide(cell, plan.matrix, plan.knowledge, as_of=TODAY)
+    assert decision.included
+    assert "unknown" in decision.notes[0].message
+
+
+def test_silence_about_a_family_is_unknown(plan: Plan) -> None:
+    knowledge = Knowledge(
+        torch={Version("2.14.1"): TorchKnowledge(torch=Version("2.14.1"))}, accelerators={}
+    )
+    cell = Cell.parse("torch2.14.1-cp313-linux_x86_64-cuda13.0")
+    decision = decide(cell, plan.matrix, knowledge, as_of=TODAY)
+    assert decision.included
+    assert "unknown, not unsupported" in decision.notes[0].message
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "included"),
+    [
+        ((Kind.CLAIM, "2026-11-01"), (Kind.OBSERVATION, "2026-01-01"), False),
+        ((Kind.OBSERVATION, "2026-11-01"), (Kind.OBSERVATION, "2026-01-01"), True),
+        ((Kind.CLAIM, "2026-01-01"), (Kind.CLAIM, "2026-11-01"), False),
+    ],
+)
+def test_which_statement_decides(
+    plan: Plan, first: tuple[Kind, str], second: tuple[Kind, str], *, included: bool
+) -> None:
+    """The first statement has 3.13, the second has not."""
+    where = frozenset([Platform.LINUX_X86_64])
+    statements = tuple(
+        PythonsStatement(
+            source=source(*kind, name=f"s{n}"),
+            platforms=where,
+            values=frozenset(map(PythonVersion.parse, values)),
+        )
+        for n, (kind, values) in enumerate([(first, ["3.12", "3.13"]), (second, ["3.12"])])
+    )
+    release = TorchKnowledge(torch=Version("2.14.1"), pythons=statements)
+    knowledge = Knowledge(torch={release.torch: release}, accelerators={})
+    cell = Cell.parse("torch2.14.1-cp313-linux_x86_64-cpu")
+    decision = decide(cell, plan.matrix, knowledge, as_of=TODAY)
+    assert decision.included is included
+    if decision.headline is not None:
+        assert [s.id for s in decision.headline.disagrees] == ["s0"]
+
+
+def test_policy_exclusions_carry_their_reason(plan: Plan) -> None:
+    rule = Exclusion(
+        id="no-windows",
+        when=Condition.of({"platform": ("win_*",)}),
+        reason="nobody asks for it",
+        source=source(Kind.POLICY, "2026-12-01"),
+    )
+    matrix = replace(plan.matrix, exclusions=(rule,))
+    cell = Cell.parse("torch2.14.1-cp313-win_amd64-cpu")
+    decision = decide(cell, matrix, plan.knowledge, as_of=TODAY)
+    assert decision.headline is not None
+    assert (decision.headline.reason, decision.headline.rule) == (
+        Reason.POLICY,
+        "matrix.no-windows",
+    )
+
+
+def test_a_torch_free_package_needs_one_wheel_per_python_and_platform(plan: Plan) -> None:
+    builds = [b for b in plan.builds if b.package == "regex" and b.platform == "linux_x86_64"]
+    assert {str(b.python) for b in builds} == {
+        "3.10",
+        "3.11",
+        "3.12",
+        "3.13",
+        "3.14",
+        "3.14t",
+        "3.15",
+    }
+    assert {b.folder for b in builds} == {"any"}
+    cells = [c for b in builds for c in b.cells]
+    assert len(cells) == len(set(cells))
+
+
+def test_a_stable_abi_package_needs_one_wheel_per_accelerator_and_one_for_free_threading(
+    plan: Plan,
+) -> None:
+    """Public case V19: abi3 does not serve 3.14t."""
+    builds = [
+        b
+        for b in plan.builds
+        if b.package == "gridprobe"
+        and b.platform == "linux_x86_64"
+        and str(b.accelerator) == "cuda13.0"
+    ]
+    assert [b.id for b in builds] == [
+        "gridprobe-0.1.0-torch2.13-cp311.abi3-linux_x86_64-cuda13.0",
+        "gridprobe-0.1.0-torch2.13-cp314t-linux_x86_64-cuda13.0",
+    ]
+    abi3, free = builds
+    assert {str(c.torch) for c in abi3.cells} == {"2.13.0", "2.14.1", "2.15.0"}
+    assert not any(c.python.free_threaded for c in abi3.cells)
+    assert all(c.python.free_threaded for c in free.cells)
+    assert not any(c.python == PythonVersion(3, 10) for c in abi3.cells)
+
+
+def test_the_cxx_abi_needs_a_wheel_for_every_torch_line(plan: Plan) -> None:
+    builds = [
+        b
+        for b in plan.builds
+        if b.package == "torch-scatter"
+        and str(b.platform) == "linux_x86_64"
+        and str(b.accelerator) == "cpu"
+        and str(b.python) == "3.12"
+    ]
+    assert [b.wheel_version for b in builds] == [
+        "2.1.2+cputorch2.13",
+        "2.1.2+cputorch2.14",
+        "2.1.2+cputorch2.15",
+    ]
+
+
+def test_a_pure_wheel_serves_every_platform(plan: Plan) -> None:
+    pure = [b for b in plan.builds if b.id == "torch-linear-assignment-0.1.0-py3-any-cpu"]
+    assert len(pure) == 1
+    assert {str(c.platform) for c in pure[0].cells} == {
+        "linux_x86_64",
+        "linux_aarch64",
+        "win_amd64",
+        "macosx_arm64",
+    }
+
+
+def test_each_included_cell_of_a_package_is_served_once_or_has_a_stated_gap(plan: Plan) -> None:
+    for package in plan.matrix.packages:
+        served = [c for b in plan.builds if b.package == package for c in b.cells]
+        assert len(served) == len(set(served))
+        for cell in plan.included:
+            assert (cell in served) is (plan.gap(package, cell) == "")
+
+
+def test_gaps_say_why(plan: Plan) -> None:
+    old = Cell.parse("torch2.14.1-cp310-linux_x86_64-cpu")
+    xpu = Cell.parse("torch2.14.1-cp312-linux_x86_64-xpu2026.1")
+    assert "Python >= 3.11" in plan.gap("gridprobe", old)
+    assert plan.gap("gridprobe", xpu) == "the recipe of gridprobe does not cover xpu2026.1"
+
+
+def test_collapse_of_nothing_is_nothing(plan: Plan) -> None:
+    assert collapse(plan.recipes["regex"], []) == ()
+
+
+def test_a_tier_stops_where_its_first_matching_entry_says(plan: Plan) -> None:
+    units = {u.id: u for u in select_tier(plan, "stack")}
+    cuda = units["gridprobe@torch2.13.0-cp311-linux_x86_64-cuda13.0"]
+    assert cuda.until is Rung.AUDITED
+    assert cuda.wants(Rung.BUILT)
+    assert not cuda.wants(Rung.INSTALLED)
+    assert units["torch-scatter@torch2.13.0-cp311-linux_x86_64-cpu"].until is Rung.EXECUTED
+
+
+def test_unknown_tiers_and_patterns_that_fit_nothing_are_errors(plan: Plan) -> None:
+    with pytest.raises(BadInputError, match="no tier 'stck'; known: stack"):
+        select_tier(plan, "stck")
+    with pytest.raises(BadInputError) as caught:
+        select_pattern(plan, ("regx", "torch2.15.0-cp310-linux_x86_64-cpu"))
+    text = str(caught.value)
+    assert "'regx' names no package, cell or build" in text
+    assert "is excluded: python 3.10 ends with torch 2.14" in text
+
+
+def test_patterns_select_by_package_cell_and_build(plan: Plan) -> None:
+    by_cell = select_pattern(plan, ("regex@*-cp313-linux_x86_64-cpu",))
+    assert {u.cell.torch_minor for u in by_cell} == {"2.13", "2.14", "2.15"}
+    by_build = select_pattern(plan, ("gridprobe-*-win_amd64-cpu",))
+    assert {u.package for u in by_build} == {"gridprobe"}
