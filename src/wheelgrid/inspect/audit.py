@@ -160,7 +160,7 @@ def _warning(rule: str, message: str, member: str = "") -> Finding:
 def _name(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
     if wheel.name is None:
         yield _error("WG101", wheel.name_error + _label_hint(wheel.file.name))
-    elif str(wheel.name.version) != wheel.name.version_text.replace("_", "-").lower():
+    elif str(wheel.name.version) != wheel.name.version_text:
         yield _warning(
             "WG101",
             f"version {wheel.name.version_text!r} is not normalised; write {wheel.name.version}",

@@ -37,12 +37,12 @@ def _audit_rules() -> str:
 
 def _commands(group: click.Group) -> str:
     parts = ["# Commands\n"]
-    context = click.Context(group, info_name="wheelgrid")
+    context = click.Context(group, info_name="wheelgrid", **group.context_settings)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if command is None:
             continue
-        with click.Context(command, info_name=f"wheelgrid {name}", max_content_width=90) as own:
+        with click.Context(command, context, info_name=name, max_content_width=90) as own:
             text = command.get_help(own)
         parts.append(f"## {name}\n\n```text\n{text}\n```\n")
     return re.sub(r"[ \t]+\n", "\n", "\n".join(parts))

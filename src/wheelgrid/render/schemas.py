@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from wheelgrid.core.decision import Reason
@@ -24,7 +25,7 @@ _SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 _CELL_ID: Schema = {"type": "string", "pattern": r"^torch[^-]+-cp[0-9]+t?-[a-z0-9_]+-[a-z0-9.]+$"}
 
 
-def _enum(values: Any) -> Schema:
+def _enum(values: Iterable[object]) -> Schema:
     return {"enum": [str(v) for v in values]}
 
 
@@ -159,7 +160,7 @@ def _run() -> Schema:
 
 
 def _audit() -> Schema:
-    texts = {name: _TEXT for name in ("rule", "member", "message", "why", "fix")}
+    texts = dict.fromkeys(("rule", "member", "message", "why", "fix"), _TEXT)
     finding = _object({**texts, "level": _enum(Level)})
     wheel = _object({"wheel": _TEXT, "outcome": _enum(Outcome), "findings": _list(finding)})
     return _object({"schema_version": _version(1), "wheels": _list(wheel)})
@@ -196,7 +197,7 @@ def _observation() -> Schema:
         }
     )
     digest = {"type": "string", "pattern": "^([0-9a-f]{64})?$"}
-    texts = {name: _TEXT for name in ("package", "package_version", "build", "wheel")}
+    texts = dict.fromkeys(("package", "package_version", "build", "wheel"), _TEXT)
     return _object(
         {
             "schema_version": _version(1),

@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from wheelgrid.core.decision import Reason
 from wheelgrid.core.errors import BadInputError, Fault
@@ -52,7 +51,7 @@ class _PackageGroups:
 
 def _clean(value: object) -> object:
     """What a template prints: bounded text without controls. Escaping comes after, for all."""
-    if not isinstance(value, str) or isinstance(value, Markup):
+    if not isinstance(value, str) or hasattr(value, "__html__"):
         return value
     more = len(value) - MAX_TEXT
     text = f"{value[:MAX_TEXT]}… ({more} more characters)" if more > 0 else value

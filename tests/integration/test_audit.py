@@ -1,0 +1,373 @@
+"""The audit on wheels made here with a real compiler: each rule must be able to fail."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+
+from wheelgrid.core.accelerator import Accelerator
+from wheelgrid.core.platforms import Platform
+from wheelgrid.core.recipe import Abi
+from wheelgrid.core.rung import Outcome
+from wheelgrid.inspect.audit import RULES, Audit, Expected, audit
+from wheelgrid.inspect.wheel import required_names
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ on this machine"),
+]
+
+MODULE = 'extern "C" void *PyInit__C(void) { return 0; }\n'
+TAG = "cp311-cp311-linux_x86_64"
+
+
+@pytest.fixture
+def compile_so(tmp_path: Path) -> Callable[..., bytes]:
+    """Compile C++ to a shared library; extra arguments go to g++."""
+
+    def make(source: str, *arguments: str) -> bytes:
+        code, out = tmp_path / "x.cpp", tmp_path / "x.so"
+        code.write_text(source, encoding="utf-8")
+        command = ["g++", "-shared", "-fPIC", "-o", str(out), str(code), *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+        return out.read_bytes()
+
+    return make
+
+
+@pytest.fixture
+def make_wheel(tmp_path: Path) -> Callable[..., Path]:
+    """Write a wheel that is right unless an argument makes it wrong."""
+
+    def make(
+        members: dict[str, bytes],
+        *,
+        name: str = f"demo-1.0-{TAG}.whl",
+        metadata: str = "Name: demo\nVersion: 1.0\nRequires-Python: >=3.11\n",
+        tag: str = TAG,
+        info: str = "demo-1.0.dist-info",
+        record: dict[str, str] | None = None,
+    ) -> Path:
+        wheel = f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n"
+        files = {**members, f"{info}/METADATA": metadata.encode(), f"{info}/WHEEL": wheel.encode()}
+        rows = []
+        for path, data in files.items():
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            rows.append(f"{path},sha256={(record or {}).get(path, digest)},{len(data)}")
+        rows.append(f"{info}/RECORD,,")
+        files[f"{info}/RECORD"] = "\n".join(rows).encode()
+        path = tmp_path / name
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for member, data in files.items():
+                archive.writestr(member, data)
+        return path
+
+    return make
+
+
+def expected(**changes: object) -> Expected:
+    values: dict[str, object] = {
+        "package": "demo",
+        "version": "1.0",
+        "abi": Abi.NONE,
+        "python_tag": "cp311",
+        "abi_tag": "cp311",
+        "platform": Platform.LINUX_X86_64,
+        "accelerator": Accelerator.parse("cpu"),
+        "extensions": ("demo._C",),
+        **changes,
+    }
+    return Expected(**values)  # type: ignore[arg-type]
+
+
+def rules(found: Audit) -> set[str]:
+    return {f.rule for f in found.findings}
+
+
+def test_a_right_wheel_passes(
+    make_wheel: Callable[..., Path], compile_so: Callable[..., bytes]
+) -> None:
+    found = audit(make_wheel({"demo/_C.so": compile_so(MODULE)}), expected())
+    assert found.findings == ()
+    assert found.outcome is Outcome.PASSED
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "tinycudann-1.7+arch75+torch222+cuda121-cp310-cp310-linux_x86_64.whl",
+            "write 1.7+arch75.torch222.cuda121",
+        ),
+        ("torch_xla-nightly-cp311-cp311-linux_x86_64.whl", "nightly"),
+        ("llama_cpp_python-0.3.5-cp313-cp313-linux_amd64-noavx.whl", "build number"),
+        ("x-1.0-cu130-cp312-cp312-linux_x86_64.whl", "build number"),
+        ("Sasview-6.1.1.whl", "number of parts"),
+        ("foo-01.0.0-py3-none-any.whl", "is not normalised; write 1.0.0"),
+        ("torch-2.13.0+CU130-cp313-cp313-linux_x86_64.whl", "write 2.13.0+cu130"),
+        ("protobuf-4.21.0_rc_2-cp310-abi3-win_amd64.whl", "write 4.21.0rc2"),
+    ],
+)
+def test_file_names(make_wheel: Callable[..., Path], name: str, words: str) -> None:
+    """Public cases V05, V10, V11, V13 and V14."""
+    found = [f.message for f in audit(make_wheel({}, name=name)).findings if f.rule == "WG101"]
+    assert any(words in message for message in found), found
+
+
+def test_a_label_that_is_only_in_the_file_name_is_refused(make_wheel: Callable[..., Path]) -> None:
+    """Public cases V07 and V08: METADATA and folder must carry the label too."""
+    named = f"demo-1.0+cu130torch2.9-{TAG}.whl"
+    before = audit(make_wheel({}, name=named))
+    messages = [f.message for f in before.findings if f.rule == "WG102"]
+    assert messages == [
+        "METADATA has Version 1.0, the file 1.0+cu130torch2.9",
+        "the metadata folder is named demo-1.0.dist-info",
+    ]
+    after = make_wheel(
+        {},
+        name=named,
+        metadata="Name: demo\nVersion: 1.0+cu130torch2.9\nRequires-Python: >=3.11\n",
+        info="demo-1.0+cu130torch2.9.dist-info",
+    )
+    assert audit(after).findings == ()
+
+
+def test_tags_must_be_the_cells(make_wheel: Callable[..., Path]) -> None:
+    """Public case V27: asked for 3.12, got cp39."""
+    name = "demo-1.0-cp39-cp39-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
+    wheel = make_wheel({}, name=name, tag="cp39-cp39-manylinux_2_17_x86_64")
+    found = audit(wheel, expected(python_tag="cp312", abi_tag="cp312", extensions=()))
+    assert {"WG103", "WG201"} <= rules(found)
+    assert sum(f.rule == "WG201" for f in found.findings) == 2
+
+
+def test_another_package_or_version_than_asked_for(make_wheel: Callable[..., Path]) -> None:
+    found = audit(make_wheel({}), expected(package="other", version="2.0", extensions=()))
+    assert [f.rule for f in found.findings] == ["WG108", "WG108"]
+
+
+def test_record_is_verified_for_every_member(make_wheel: Callable[..., Path]) -> None:
+    """Public case W25."""
+    wheel = make_wheel({"demo/a.py": b"1"}, record={"demo-1.0.dist-info/METADATA": "AAAA"})
+    found = audit(wheel)
+    assert [(f.rule, f.member) for f in found.findings] == [
+        ("WG104", "demo-1.0.dist-info/METADATA")
+    ]
+
+
+def test_missing_and_unlisted_members_are_told_apart(make_wheel: Callable[..., Path]) -> None:
+    wheel = make_wheel({"demo/a.py": b"1"})
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("demo/late.py", "2")
+    messages = {(f.member, f.message) for f in audit(wheel).findings}
+    assert messages == {("demo/late.py", "is not in RECORD")}
+
+
+def test_damage_is_found_by_reading_everything(make_wheel: Callable[..., Path]) -> None:
+    """Public cases W26 and B20: the directory is whole, one member is not."""
+    wheel = make_wheel({"demo/data.bin": bytes(range(256)) * 400})
+    data = bytearray(wheel.read_bytes())
+    with zipfile.ZipFile(wheel) as archive:
+        start = archive.getinfo("demo/data.bin").header_offset + 60
+    data[start : start + 40] = bytes(40)
+    wheel.write_bytes(data)
+    with zipfile.ZipFile(wheel) as archive:
+        assert "demo/data.bin" in archive.namelist()
+    found = audit(wheel)
+    assert ("WG105", "demo/data.bin") in {(f.rule, f.member) for f in found.findings}
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x05\x06" + bytes(18), b"not a zip at all"])
+def test_files_that_are_no_wheels_fail_without_a_crash(tmp_path: Path, content: bytes) -> None:
+    wheel = tmp_path / f"demo-1.0-{TAG}.whl"
+    wheel.write_bytes(content)
+    assert audit(wheel).outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize("path", ["../evil.py", "/etc/evil", "a/../../evil", "C:/evil", "a\\b"])
+def test_members_that_leave_the_folder_are_errors(
+    make_wheel: Callable[..., Path], path: str
+) -> None:
+    assert "WG106" in rules(audit(make_wheel({path: b"x"})))
+
+
+def test_requires_python_must_be_there(make_wheel: Callable[..., Path]) -> None:
+    """Public case S02."""
+    assert rules(audit(make_wheel({}, metadata="Name: demo\nVersion: 1.0\n"))) == {"WG107"}
+
+
+def test_a_pure_wheel_where_an_extension_is_declared(make_wheel: Callable[..., Path]) -> None:
+    """Public case W31, first part; the quiet trap of a build that found no CUDA."""
+    wheel = make_wheel({"demo/a.py": b""}, name="demo-1.0-py3-none-any.whl", tag="py3-none-any")
+    found = audit(wheel, expected(abi=Abi.LIBTORCH, torch=Version("2.14.1")))
+    assert {"WG201", "WG301", "WG405"} == rules(found)
+    assert any("the wheel is pure" in f.message for f in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is an empty file"),
+        (b"#!/bin/sh\n", "is not native code"),
+        ("int nothing;", "has neither PyInit nor a torch library registration"),
+    ],
+)
+def test_an_extension_that_is_there_and_does_nothing(
+    make_wheel: Callable[..., Path],
+    compile_so: Callable[..., bytes],
+    content: bytes | str,
+    words: str,
+) -> None:
+    """Public case W31, the other parts."""
+    data = compile_so(content) if isinstance(content, str) else content
+    found = audit(make_wheel({"demo/_C.so": data}), expected())
+    assert any(f.rule == "WG301" and words in f.message for f in found.findings)
+
+
+def test_native_code_in_a_wheel_declared_pure(
+    make_wheel: Callable[..., Path], compile_so: Callable[..., bytes]
+) -> None:
+    wheel = make_wheel(
+        {"demo/_C.so": compile_so(MODULE)}, name="demo-1.0-py3-none-any.whl", tag="py3-none-any"
+    )
+    wanted = expected(abi=Abi.PURE, python_tag="py3", abi_tag="none", platform=None)
+    assert "WG304" in rules(audit(wheel, wanted))
+
+
+def test_a_cuda_cell_without_device_code(
+    make_wheel: Callable[..., Path], compile_so: Callable[..., bytes]
+) -> None:
+    """Public case W14."""
+    wheel = make_wheel({"demo/_C.so": compile_so(MODULE)})
+    wanted = expected(abi=Abi.LIBTORCH_STABLE, accelerator=Accelerator.parse("cuda13.0"))
+    assert rules(audit(wheel, wanted)) == {"WG303"}
+
+
+def test_a_tag_older_than_the_symbols_need(
+    make_wheel: Callable[..., Path], compile_so: Callable[..., bytes]
+) -> None:
+    """Public case W28: built on a newer base than the tag promises."""
+    source = MODULE + '#include <cmath>\nextern "C" double f(double x) { return std::exp(x); }\n'
+    name, tag = (
+        "demo-1.0-cp311-cp311-manylinux_2_24_x86_64.whl",
+        "cp311-cp311-manylinux_2_24_x86_64",
+    )
+    wheel = make_wheel({"demo/_C.so": compile_so(source, "-O0", "-lm")}, name=name, tag=tag)
+    found = [f for f in audit(wheel, expected()).findings if f.rule == "WG202"]
+    assert len(found) == 1
+    assert found[0].message == "needs glibc 2.29 (symbol exp), the tag promises 2.24"
+
+
+def test_another_machine_than_the_tag_says(
+    make_wheel: Callable[..., Path], compile_so: Callable[..., bytes]
+) -> None:
+    name, tag = "demo-1.0-cp311-cp311-linux_aarch64.whl", "cp311-cp311-linux_aarch64"
+    wheel = make_wheel({"demo/_C.so": compile_so(MODULE)}, name=name, tag=tag)
+    assert "WG204" in rules(audit(wheel))
+
+
+def test_abi3_wheels_have_no_extension_for_one_python(
+    make_wheel: Callable[..., Path], compile_so: Callable[..., bytes]
+) -> None:
+    """Public case W16."""
+    name, tag = "demo-1.0-cp310-abi3-linux_x86_64.whl", "cp310-abi3-linux_x86_64"
+    bad = {"demo/_C.cpython-310-x86_64-linux-gnu.so": compile_so(MODULE)}
+    assert rules(audit(make_wheel(bad, name=name, tag=tag))) == {"WG203"}
+    good = {"demo/_C.abi3.so": compile_so(MODULE)}
+    assert rules(audit(make_wheel(good, name=name, tag=tag))) == set()
+
+
+def test_vendor_libraries_are_never_bundled(
+    make_wheel: Callable[..., Path], compile_so: Callable[..., bytes]
+) -> None:
+    """Public cases W08 and W11; an ordinary library that repair grafted is fine."""
+    library = compile_so("int nothing;")
+    names = ["libtorch_cpu-1a.so", "libc10-2b.so", "libcudart-3c.so.13", "libcublas-4d.so.13"]
+    members = {f"demo.libs/{n}": library for n in [*names, "libgomp-5e.so.1"]}
+    found = audit(make_wheel(members))
+    assert {f.member for f in found.findings} == {f"demo.libs/{n}" for n in names}
+    assert rules(found) == {"WG401"}
+    assert f"is bundled ({len(library)} bytes)" in found.findings[0].message
+
+
+def test_a_runpath_of_the_build_machine(
+    make_wheel: Callable[..., Path], compile_so: Callable[..., bytes]
+) -> None:
+    good = compile_so(MODULE, "-Wl,-rpath,$ORIGIN/../demo.libs")
+    bad = compile_so(MODULE, "-Wl,-rpath,/opt/python/lib")
+    assert rules(audit(make_wheel({"demo/_C.so": good}))) == set()
+    found = audit(make_wheel({"demo/_C.so": bad}))
+    assert [f.message for f in found.findings] == ["has RUNPATH /opt/python/lib"]
+
+
+def test_a_stable_abi_wheel_uses_no_cxx_symbol_of_torch(
+    make_wheel: Callable[..., Path], compile_so: Callable[..., bytes]
+) -> None:
+    source = MODULE + "namespace c10 { void throws(int); }\nvoid g() { c10::throws(1); }\n"
+    wheel = make_wheel({"demo/_C.so": compile_so(source)})
+    found = audit(wheel, expected(abi=Abi.LIBTORCH_STABLE))
+    assert rules(found) == {"WG404"}
+    assert "_ZN3c106throwsEi" in found.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("requirement", "passes"),
+    [
+        ("torch", False),
+        ("torch>=2.10", False),
+        ("torch==2.10.*", True),
+        ("torch<2.11,>=2.10", True),
+        ("torch~=2.10.0", True),
+        ("torchvision==0.25.*", False),
+    ],
+)
+def test_a_wheel_of_the_cxx_abi_requires_its_torch_line(
+    make_wheel: Callable[..., Path],
+    compile_so: Callable[..., bytes],
+    requirement: str,
+    *,
+    passes: bool,
+) -> None:
+    """Public cases M23 and W22."""
+    metadata = (
+        "Name: demo\nVersion: 1.0\nRequires-Python: >=3.11\n"
+        f"Requires-Dist: {requirement}\nRequires-Dist: pytest; extra == 'test'\n"
+    )
+    wheel = make_wheel({"demo/_C.so": compile_so(MODULE)}, metadata=metadata)
+    found = audit(wheel, expected(abi=Abi.LIBTORCH, torch=Version("2.10.0")))
+    assert rules(found) == (set() if passes else {"WG405"})
+    assert "pytest" not in required_names(wheel)
+
+
+@pytest.mark.parametrize(
+    ("member", "data"),
+    [("demo/_C.pyd", b"MZ" + bytes(100)), ("demo/_C.dylib", b"\xcf\xfa\xed\xfe" + bytes(60))],
+)
+def test_what_cannot_be_looked_into_is_no_pass(
+    make_wheel: Callable[..., Path], member: str, data: bytes
+) -> None:
+    found = audit(make_wheel({member: data}))
+    assert rules(found) == {"WG501"}
+    assert found.outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize("cut", [5, 64, 300, 5000])
+def test_truncated_elf_files_are_unchecked_not_a_crash(
+    make_wheel: Callable[..., Path], compile_so: Callable[..., bytes], cut: int
+) -> None:
+    wheel = make_wheel({"demo/_C.so": compile_so(MODULE)[:cut]})
+    assert audit(wheel).outcome is Outcome.UNKNOWN
+
+
+def test_every_finding_belongs_to_a_documented_rule(make_wheel: Callable[..., Path]) -> None:
+    found = audit(make_wheel({"../x": b""}, name="bad.whl", metadata="Name: other\n"))
+    assert rules(found)
+    assert rules(found) <= RULES.keys()
