@@ -302,7 +302,7 @@ def test_a_second_run_at_the_same_time_is_told_to_wait(wheelgrid: Run, tiny: Pat
     slow.write_text("import time\ntime.sleep(30)\n" + SETUP, encoding="utf-8")
     first = start(tiny)
     try:
-        wait_for(lambda: (tiny / ".wheelgrid" / "staging").is_dir())
+        wait_for((tiny / ".wheelgrid" / "staging").is_dir)
         shown = wheelgrid("build", cwd=tiny)
         assert shown.returncode == 3
         assert "another wheelgrid run is working in this project" in shown.stderr

@@ -21,6 +21,7 @@ from wheelgrid.core.knowledge import (
     Feature,
     FeatureStatus,
     Knowledge,
+    Partial,
     Published,
     PythonsStatement,
     TorchKnowledge,
@@ -238,6 +239,7 @@ def _feature(item: Item) -> Feature | None:
     if not set(required) <= given.keys():
         return None
     statuses: list[FeatureStatus] = []
+    partial: list[Partial] = []
     for says, fact, source in _statements(given["statements"], _FEATURE_SAYS):
         if says == "status":
             statuses.append(
@@ -249,8 +251,18 @@ def _feature(item: Item) -> Feature | None:
                     source=source,
                 )
             )
-        elif not fact["missing"].texts():
+            continue
+        missing = fact["missing"].texts()
+        if not missing:
             fact["missing"].fault("partial support must list what is missing")
+        partial.append(
+            Partial(
+                torch=fact["torch"].text() if "torch" in fact else "",
+                accelerator=fact["accelerator"].text() if "accelerator" in fact else "",
+                missing=missing,
+                source=source,
+            )
+        )
     return Feature(
         id=fields.identifier(given["feature"]),
         title=given["title"].text(),
@@ -261,6 +273,7 @@ def _feature(item: Item) -> Feature | None:
         needs=given["needs"].texts() if "needs" in given else (),
         workaround=given["workaround"].optional_text() if "workaround" in given else "",
         statuses=tuple(statuses),
+        partial=tuple(partial),
     )
 
 

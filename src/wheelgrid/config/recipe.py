@@ -102,8 +102,8 @@ class _Fields:
 
     given: dict[str, Item]
 
-    def get(self, name: str, decode: Callable[[Item], T], default: T) -> T:
-        """The decoded field, or the default."""
+    def get(self, name: str, decode: Callable[[Item], Any], default: Any) -> Any:  # noqa: ANN401
+        """The decoded field, or the default; the value type checks it all on construction."""
         return decode(self.given[name]) if name in self.given else default
 
 

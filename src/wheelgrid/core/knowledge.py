@@ -18,6 +18,7 @@ __all__ = [
     "Feature",
     "FeatureStatus",
     "Knowledge",
+    "Partial",
     "Published",
     "PythonsStatement",
     "TorchKnowledge",
@@ -88,6 +89,16 @@ class FeatureStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Partial:
+    """What partial support lacks; torch and accelerator are empty where it holds for all."""
+
+    torch: str
+    accelerator: str
+    missing: tuple[str, ...]
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """A named capability of the stack and what is known of it."""
 
@@ -100,6 +111,7 @@ class Feature:
     needs: tuple[str, ...]
     workaround: str
     statuses: tuple[FeatureStatus, ...]
+    partial: tuple[Partial, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,8 +30,6 @@ from wheelgrid.inspect.audit import Audit, Expected, Level, audit
 __all__ = ["Built", "LocalBuilder", "expected_of"]
 
 BUILD_RECORD_VERSION = 1
-# 1980-01-02: zip archives cannot hold earlier times.
-_EPOCH = "315619200"
 _HOURS_6 = 6 * 3600.0
 
 
@@ -150,7 +148,6 @@ class LocalBuilder:
         env |= {
             "DIST_EXTRA_CONFIG": str(config),
             "MAX_JOBS": str(jobs),
-            "SOURCE_DATE_EPOCH": _EPOCH,
             "PATH": f"{environment / 'bin'}{os.pathsep}{self.uv.processes.env.get('PATH', '')}",
         }
         out = staging / "raw"

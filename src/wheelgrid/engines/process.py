@@ -19,6 +19,10 @@ __all__ = ["TAIL_BYTES", "Processes", "Result", "ask", "child_environment"]
 TAIL_BYTES = 64 * 1024
 """How much of the end of an output is read back; the log file keeps all of it."""
 
+_EPOCH = "315619200"
+"""1980-01-02: no zip archive can hold an earlier time. Builds see this clock, so that the same
+source gives the same bytes."""
+
 _PASSED_ON = (
     "PATH",
     "HOME",
@@ -53,6 +57,7 @@ def child_environment(env: Mapping[str, str]) -> dict[str, str]:
     kept |= {name: value for name, value in env.items() if name.startswith("UV_")}
     return kept | {
         "LANG": "C.UTF-8",
+        "SOURCE_DATE_EPOCH": _EPOCH,
         "NO_COLOR": "1",
         "PYTHONNOUSERSITE": "1",
         "UV_NO_PROGRESS": "1",

@@ -192,10 +192,14 @@ class Store:
 
     @contextmanager
     def staging(self, name: str) -> Iterator[Path]:
-        """A folder for unfinished work, removed at the end."""
-        root = self.project.work / "staging"
-        root.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=root))
+        """A folder for unfinished work, removed at the end.
+
+        Its name is the same in every run, since compilers write paths into debug sections: the
+        same source must give the same bytes. `exclusive` keeps others out.
+        """
+        folder = self.project.work / "staging" / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
         try:
             yield folder
         finally:

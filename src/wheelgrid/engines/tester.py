@@ -91,7 +91,7 @@ class Tester:
         log = self.store.project.work / "logs" / f"{unit.package}@{unit.cell.id}.log"
         log.unlink(missing_ok=True)
         start = time.monotonic()
-        with self.store.staging(f"test-{unit.package}") as staging:
+        with self.store.staging(f"test-{unit.id}") as staging:
             rungs, resolved = self._climb(unit, built, staging, log)
         last = rungs[-1]
         detail = last.why or _count(last.checks)

@@ -29,6 +29,7 @@ class State(StrEnum):
     PARTIAL = "partial"
     BUILT = "built"
     UNTESTED = "untested"
+    NO_BUILD = "no-build"
     GAP = "gap"
     SUNSET = "sunset"
     EXCLUDED = "excluded"
@@ -42,6 +43,7 @@ class State(StrEnum):
             State.PARTIAL: "◐",
             State.BUILT: "▣",
             State.UNTESTED: "?",
+            State.NO_BUILD: "○",
             State.GAP: "∅",
             State.SUNSET: "☾",
             State.EXCLUDED: "–",
@@ -52,10 +54,11 @@ class State(StrEnum):
         """The state in words, for legends."""
         return {
             State.FAILED: "a rung failed",
-            State.PASSED: "executed here, all packages passed",
-            State.PARTIAL: "some packages executed and passed; others are not tested",
+            State.PASSED: "every package that has a build here was executed and passed",
+            State.PARTIAL: "some packages passed, or all by derivation alone; the rest is untested",
             State.BUILT: "a wheel was built and audited, not executed",
-            State.UNTESTED: "nothing was recorded: unknown, not unsupported",
+            State.UNTESTED: "nothing was built or executed: unknown, not unsupported",
+            State.NO_BUILD: "wanted, but no recipe covers it",
             State.GAP: "upstream publishes no such torch",
             State.SUNSET: "ended: past its sunset",
             State.EXCLUDED: "excluded by policy, or no such runtime on the platform",
@@ -82,7 +85,7 @@ class PackageCell:
     def state(self) -> State:
         """The state that its highest evidence gives."""
         if self.build is None:
-            return State.GAP
+            return State.NO_BUILD
         outcomes = {r.rung: r.outcome for r in self.rungs}
         if Outcome.FAILED in outcomes.values():
             return State.FAILED
@@ -119,9 +122,12 @@ class CellView:
                 Reason.NO_WHEEL_PYTHON: State.GAP,
             }.get(headline.reason, State.EXCLUDED)
         states = {p.state for p in self.packages if p.build is not None}
+        if not states:
+            return State.NO_BUILD
         if State.FAILED in states:
             return State.FAILED
-        if states == {State.PASSED}:
+        ran_here = any(p.record is not None and not p.derived_from for p in self.packages)
+        if states == {State.PASSED} and ran_here:
             return State.PASSED
         if State.PASSED in states:
             return State.PARTIAL
@@ -326,7 +332,10 @@ def _sunset(sunset: Sunset, plan: Plan) -> SunsetView:
         next_stage=f"{ahead.name.phrase} ({ahead.when}, in {ahead.days_left(plan.as_of)} days)"
         if ahead
         else "",
-        ended=sum(sunset.removes(d.cell) for d in concerned),
+        ended=sum(
+            d.headline is not None and d.headline.rule == f"lifecycle.{sunset.id}"
+            for d in concerned
+        ),
         ahead=sum(d.included for d in concerned),
     )
 
