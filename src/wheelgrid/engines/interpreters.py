@@ -73,7 +73,16 @@ def _candidates(env: Mapping[str, str]) -> list[Path]:
             continue
         for path in names:
             found.setdefault(path.resolve() if path.is_symlink() else path)
-    return list(found)
+    return [path for path in found if not _is_script(path)]
+
+
+def _is_script(path: Path) -> bool:
+    """Shims of version managers are scripts: slow to ask, and the real ones are found anyway."""
+    try:
+        with path.open("rb") as handle:
+            return handle.read(2) == b"#!"
+    except OSError:
+        return True
 
 
 def _query(path: Path) -> Interpreter | None:
