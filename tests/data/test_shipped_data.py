@@ -64,7 +64,7 @@ def test_each_torch_2_14_feature_has_an_entry() -> None:
 def test_the_python_3_10_sunset_has_its_published_dates() -> None:
     faults = Faults()
     sunsets = {s.id: s for s in load_knowledge(Project(ROOT), faults).sunsets}
-    stages = {s.name: (s.on.isoformat(), s.precision) for s in sunsets["python-3.10"].stages}
+    stages = {str(s.name): (s.on.isoformat(), s.precision) for s in sunsets["python-3.10"].stages}
     assert sunsets["python-3.10"].last_release == "2.14"
     assert stages["nightlies_end"] == ("2026-09-21", "week")
     assert stages["ci_removed"][0] == "2026-09-28"

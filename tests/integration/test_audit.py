@@ -64,11 +64,11 @@ def make_wheel(tmp_path: Path) -> Callable[..., Path]:
             rows.append(f"{path},sha256={(record or {}).get(path, digest)},{len(data)}")
         rows.append(f"{info}/RECORD,,")
         files[f"{info}/RECORD"] = "\n".join(rows).encode()
-        path = tmp_path / name
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        wheel_path = tmp_path / name
+        with zipfile.ZipFile(wheel_path, "w", zipfile.ZIP_DEFLATED) as archive:
             for member, data in files.items():
                 archive.writestr(member, data)
-        return path
+        return wheel_path
 
     return make
 
