@@ -16,6 +16,11 @@ ROOT = Path(__file__).parent.parent
 UNIT_FOLDERS = {"unit", "property", "golden", "data"}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Golden files are rewritten only when asked."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite golden files")
+
+
 @pytest.fixture
 def repository() -> Path:
     """The root of this repository."""

@@ -17,7 +17,7 @@ from wheelgrid.core.errors import (
     CouldNotCheckError,
     ExitCode,
     Fault,
-    InterruptedRunError,
+    WheelgridError,
 )
 from wheelgrid.core.evidence import Kind, Source
 from wheelgrid.core.lifecycle import Stage, StageName, Sunset
@@ -272,7 +272,11 @@ def test_a_sunset_removes_only_cells_that_carry_its_value_and_come_after() -> No
 
 def test_exit_codes_are_unique_and_each_error_owns_one() -> None:
     assert len({int(code) for code in ExitCode}) == len(list(ExitCode))
-    owned = [BadInputError, BuildError, CouldNotCheckError, InterruptedRunError]
+    owned: list[type[WheelgridError]] = [
+        BadInputError,
+        BuildError,
+        CouldNotCheckError,
+    ]
     assert [e.exit_code for e in owned] == [2, 1, 3, 130]
 
 

@@ -11,7 +11,6 @@ __all__ = [
     "CouldNotCheckError",
     "ExitCode",
     "Fault",
-    "InterruptedRunError",
     "WheelgridError",
 ]
 
@@ -85,9 +84,3 @@ class BuildError(WheelgridError):
     """A build ran and failed."""
 
     exit_code = ExitCode.FAILURES
-
-
-class InterruptedRunError(WheelgridError):
-    """The user stopped the run."""
-
-    exit_code = ExitCode.INTERRUPTED
