@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from packaging.version import Version
 
 from wheelgrid.core.accelerator import Accelerator, Family
 from wheelgrid.core.errors import CouldNotCheckError
-from wheelgrid.core.evidence import Observation, Provenance
+from wheelgrid.core.evidence import Observation, Provenance, is_weaker
 from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.rung import Check, Outcome, Rung, RungResult
 from wheelgrid.engines.faults import infrastructure_fault
@@ -23,7 +24,8 @@ from wheelgrid.engines.records import decode_observation, read_records, write_re
 from wheelgrid.engines.scheduler import Task, run_tasks
 from wheelgrid.engines.sources import tree_digest
 from wheelgrid.engines.store import write_atomically
-from wheelgrid.engines.tester import clean, executed_rung
+from wheelgrid.engines.tester import executed_rung
+from wheelgrid.engines.text import MAX_TEXT, Cleaner
 from wheelgrid.engines.torch_source import facts_disagree
 
 PASSED, FAILED, SKIPPED = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED
@@ -155,11 +157,25 @@ def test_the_interpreters_own_rpath_stays_out_of_wheels() -> None:
     assert found.linker_environment == {"LDSHARED": "gcc -shared -L/p/lib -Wl,-O1"}
 
 
-def test_cleaned_text_has_no_control_characters_no_machine_paths_and_an_end() -> None:
-    text = "\x1b[31mred\x1b[0m /home/me/project/.wheelgrid/staging/x \x00" + "y" * 9000
-    found = clean(text)
-    assert found.startswith("red .wheelgrid/staging/x y")
-    assert len(found) == 4096
+def test_cleaned_text_has_no_machine_in_it() -> None:
+    cleaner = Cleaner.of(Path("/home/me/project"), "/home/me", ["https://torch.example/whl/cpu"])
+    text = (
+        "\x1b[31mred\x1b[0m /home/me/project/.wheelgrid/staging/x -I/home/me/.pyenv/include \x00"
+        "https://secret.example/simple/x https://torch.example/whl/cpu/torch (file:///opt/x)"
+    )
+    assert cleaner.clean(text) == (
+        "red .wheelgrid/staging/x -I~/.pyenv/include "
+        "<index> https://torch.example/whl/cpu/torch (<index>)"
+    )
+    assert len(cleaner.clean("y" * 9000)) == MAX_TEXT
+
+
+@pytest.mark.parametrize(
+    "place", ["https://torch.example.evil/x", "https://torch.example/whl/cpux"]
+)
+def test_only_published_addresses_stay(place: str) -> None:
+    cleaner = Cleaner.of(Path("/p"), "/h", ["https://torch.example/whl/cpu"])
+    assert cleaner.clean(place) == "<index>"
 
 
 def test_tasks_share_cores_and_memory_and_the_longest_starts_first() -> None:
@@ -276,6 +292,12 @@ def test_records_read_back_as_they_were_written(tmp_path: Path, observation: Obs
         lambda d: d.update(rungs=[{"rung": "flown", "outcome": "passed"}]),
         lambda d: d.update(rungs=[{"rung": "built", "outcome": "skipped"}]),
         lambda d: d.update(provenance=[]),
+        lambda d: d.update(package="../../escaped"),
+        lambda d: d.update(package=["demo"]),
+        lambda d: d.update(cell="../../escaped"),
+        lambda d: d["provenance"].update(time=12),
+        lambda d: d["provenance"].update(time="noon"),
+        lambda d: d["provenance"].update(host={"libc": 2}),
     ],
 )
 def test_a_damaged_record_is_reported_never_dropped(
@@ -289,3 +311,17 @@ def test_a_damaged_record_is_reported_never_dropped(
     found = list(read_records(tmp_path))
     assert len(found) == 2
     assert all(isinstance(error, ValueError) for _, error in found)
+
+
+def test_a_run_that_could_not_look_says_nothing_against_one_that_did(
+    observation: Observation,
+) -> None:
+    later = replace(observation.provenance, time="2026-12-02T00:00:00+00:00")
+    unknown = RungResult(rung=Rung.RESOLVED, outcome=Outcome.UNKNOWN, why="no network")
+    blind = replace(observation, provenance=later, rungs=(unknown,))
+    assert is_weaker(blind, observation)
+    assert not is_weaker(observation, blind)
+    newer = replace(observation, provenance=later)
+    assert is_weaker(observation, newer)
+    assert not is_weaker(newer, observation)
+    assert not is_weaker(observation, observation)

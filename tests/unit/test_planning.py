@@ -14,16 +14,18 @@ from wheelgrid.config.files import Project
 from wheelgrid.config.matrix import load_matrix
 from wheelgrid.config.recipe import load_recipes
 from wheelgrid.config.yaml import Faults
+from wheelgrid.core.accelerator import Accelerator
 from wheelgrid.core.cell import Cell
 from wheelgrid.core.condition import Condition
 from wheelgrid.core.decision import Reason
 from wheelgrid.core.errors import BadInputError
 from wheelgrid.core.evidence import Kind, Source
-from wheelgrid.core.knowledge import Knowledge, PythonsStatement, TorchKnowledge
+from wheelgrid.core.knowledge import Knowledge, Published, PythonsStatement, TorchKnowledge
 from wheelgrid.core.matrix import Exclusion
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.rung import Rung
+from wheelgrid.planning.checks import dead_conditions
 from wheelgrid.planning.collapse import collapse
 from wheelgrid.planning.decide import decide
 from wheelgrid.planning.plan import Plan, make_plan
@@ -145,6 +147,65 @@ def test_which_statement_decides(
     assert decision.included is included
     if decision.headline is not None:
         assert [s.id for s in decision.headline.disagrees] == ["s0"]
+
+
+@pytest.mark.parametrize(
+    ("statements", "included", "notes"),
+    [
+        ([("claim", True, True)], True, 0),
+        ([("claim", True, False)], False, 0),
+        ([("claim", True, True), ("claim", True, False)], True, 1),
+        ([("claim", True, True), ("claim", False, True)], False, 0),
+        ([("observation", True, True), ("claim", False, True)], True, 1),
+        ([("claim", True, True), ("observation", True, False)], False, 0),
+    ],
+)
+def test_what_decides_whether_a_build_is_published(
+    plan: Plan, statements: list[tuple[str, bool, bool]], *, included: bool, notes: int
+) -> None:
+    """Each statement: kind, whether it lists what exists, whether it names the accelerator."""
+    cuda, other = Accelerator.parse("cuda13.0"), Accelerator.parse("cuda12.6")
+    published = tuple(
+        Published(
+            source=source(Kind(kind), "2026-09-01", name=f"s{n}"),
+            family=cuda.family,
+            platforms=frozenset([Platform.LINUX_X86_64]),
+            values=frozenset([cuda if names else other]),
+            positive=positive,
+            because="" if positive else "it was dropped",
+        )
+        for n, (kind, positive, names) in enumerate(statements)
+    )
+    release = TorchKnowledge(torch=Version("2.14.1"), published=published)
+    knowledge = Knowledge(torch={release.torch: release}, accelerators={})
+    cell = Cell.parse("torch2.14.1-cp313-linux_x86_64-cuda13.0")
+    decision = decide(cell, plan.matrix, knowledge, as_of=TODAY)
+    assert decision.included is included
+    assert len(decision.notes) == notes
+    if notes:
+        assert "sources disagree" in decision.notes[0].message
+        assert len(decision.notes[0].sources) == len(statements)
+
+
+def test_conditions_that_fit_no_cell_are_errors(plan: Plan) -> None:
+    """Public case M16: a rule that stopped matching changes the matrix without a word."""
+    rules = tuple(
+        Exclusion(
+            id=name,
+            when=Condition.of(when),
+            reason="r",
+            source=source(Kind.POLICY, "2026-12-01"),
+        )
+        for name, when in [
+            ("alive", {"platform": ("linux_*",)}),
+            ("dead", {"platform": ("linux_x86-64",)}),
+        ]
+    )
+    faults = dead_conditions(replace(plan.matrix, exclusions=rules), plan.recipes)
+    assert [str(f).splitlines()[0] for f in faults] == [
+        "matrix.yaml: exclude dead: fits no cell of the matrix"
+    ]
+    assert dead_conditions(plan.matrix, plan.recipes) == []
 
 
 def test_policy_exclusions_carry_their_reason(plan: Plan) -> None:

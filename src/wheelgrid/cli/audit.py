@@ -19,7 +19,7 @@ AUDIT_SCHEMA_VERSION = 1
 
 
 def _expected(plan_root: Path | None, wheel: Path, build_id: str) -> Expected | None:
-    """What the plan asked for: by --build, else by the record that names this wheel."""
+    """What the plan asked for, when --build names it."""
     if not build_id:
         return None
     plan = load_plan(open_project(plan_root), now().date())

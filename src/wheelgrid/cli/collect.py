@@ -8,7 +8,7 @@ import click
 
 from wheelgrid.cli.context import open_project
 from wheelgrid.core.errors import ExitCode
-from wheelgrid.core.evidence import Observation
+from wheelgrid.core.evidence import Observation, is_weaker
 from wheelgrid.core.rung import Outcome
 from wheelgrid.engines.records import read_records, write_record
 
@@ -37,17 +37,23 @@ def command(root: Path | None, *, folder: Path | None, dry_run: bool) -> int:
     """
     project = open_project(root)
     target = project.compat / "observations" / "runs"
-    kept = empty = bad = 0
+    kept = empty = bad = weaker = 0
+    there = {(r.package, r.cell): r for _, r in read_records(target) if isinstance(r, Observation)}
     for path, record in read_records(folder or project.work / "records"):
         if not isinstance(record, Observation):
             click.echo(f"error: {path}: {record}", err=True)
             bad += 1
         elif not _worth_keeping(record):
             empty += 1
+        elif is_weaker(record, there.get((record.package, record.cell), record)):
+            weaker += 1
         else:
             kept += 1
             if not dry_run:
                 write_record(target, record)
     would = "would be kept" if dry_run else "kept"
-    click.echo(f"{kept} records {would}, {empty} left out (nothing seen), {bad} unreadable")
+    click.echo(
+        f"{kept} records {would}, {empty} left out (nothing seen), {weaker} older or weaker than "
+        f"what is there, {bad} unreadable"
+    )
     return int(ExitCode.FAILURES if bad else ExitCode.GOOD)

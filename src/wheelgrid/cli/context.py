@@ -15,6 +15,7 @@ from wheelgrid.config.files import Project, find_project
 from wheelgrid.config.matrix import load_matrix
 from wheelgrid.config.recipe import load_recipes
 from wheelgrid.config.yaml import Faults
+from wheelgrid.planning.checks import dead_conditions
 from wheelgrid.planning.plan import Plan, make_plan
 
 __all__ = ["as_of_option", "json_option", "load_plan", "now", "open_project", "print_json"]
@@ -59,6 +60,8 @@ def load_plan(project: Project, as_of: date, *, features: bool = False) -> Plan:
     matrix = load_matrix(project, faults)
     recipes = load_recipes(project, matrix.packages, faults) if matrix is not None else {}
     knowledge = load_knowledge(project, faults, features=features)
+    if matrix is not None and not faults.found:
+        faults.found += dead_conditions(matrix, recipes)
     faults.check()
     assert matrix is not None  # noqa: S101 - a missing matrix is a fault
     return make_plan(matrix, recipes, knowledge, as_of=as_of)

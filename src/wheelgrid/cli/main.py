@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -118,6 +119,13 @@ def run(argv: list[str] | None = None) -> int:
     return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
 
 
+def _interrupt(signum: int, frame: object) -> None:
+    """End on SIGTERM as on Ctrl-C: processes are ended, nothing is left half done."""
+    del signum, frame
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Console script entry point."""
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(run())

@@ -34,8 +34,11 @@ def command(root: Path | None, *, dry_run: bool) -> int:
     matrix = load_matrix(project, faults)
     faults.check()
     assert matrix is not None  # noqa: S101 - a missing matrix is a fault
-    processes = Processes(os.environ)
-    uv = Uv(processes, os.environ)
+    # Extra indexes and local folders are left out: the record is about the default index.
+    extra = {"UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS"}
+    env = {name: value for name, value in os.environ.items() if name not in extra}
+    processes = Processes(env)
+    uv = Uv(processes, env)
     work = project.work / "observe"
     try:
         lowest = sorted(p for p in matrix.python if not p.free_threaded)

@@ -83,7 +83,7 @@ def _tier_lines(plan: Plan, store: Store, actions: list[Action], tier: str) -> l
     if others:
         text = ", ".join(f"{n} {sign}" for sign, n in sorted(others.items()))
         lines.append(f"other builds: {text} (list them with --builds)")
-    lines.append("+ build, ~ rebuild, = up to date, ! cannot be built here")
+    lines.append("+ build, ~ rebuild, = up to date, - retire, ! cannot be built here")
     return lines
 
 
@@ -107,5 +107,7 @@ def command(root: Path | None, *, builds: bool, tier: str, as_of: date, as_json:
         lines += ["", *(f"{a.sign} {a.build.id}: {a.why}" for a in actions)]
     elif tier in (plan.matrix.tiers or {}):
         lines += _tier_lines(plan, store, actions, tier)
+    for wheel in store.retired():
+        lines.append(f"- {wheel.relative_to(project.root)}: no build of the plan makes it")
     click.echo("\n".join(lines))
     return 0

@@ -31,8 +31,8 @@ REPORT_SCHEMA_VERSION = 1
 def command(root: Path | None, *, out: Path | None, as_of: date, as_json: bool) -> int:
     """Render the compatibility pages: the matrix, a page per package and per cell.
 
-    Records come from compat/observations and from this machine's own runs; a newer record of
-    the same package and cell wins.
+    Records come from compat/observations and from this machine's own runs. Of two about the same
+    package and cell the newer one counts, unless it could not look.
     """
     project = open_project(root)
     plan = load_plan(project, as_of, features=True)
@@ -45,6 +45,7 @@ def command(root: Path | None, *, out: Path | None, as_of: date, as_json: bool) 
             else:
                 bad.append((path.relative_to(project.root).as_posix(), str(record)))
     site = make_site(plan, good, unreadable=tuple(bad))
+    seen = len({(record.package, record.cell) for record in good})
     target = out or project.root / "site"
     pages = write_site(site, target)
     if as_json:
@@ -53,7 +54,7 @@ def command(root: Path | None, *, out: Path | None, as_of: date, as_json: bool) 
                 "schema_version": REPORT_SCHEMA_VERSION,
                 "index": "index.html",
                 "pages": pages,
-                "records": len(good),
+                "records": seen,
                 "unreadable_records": [{"file": f, "why": w} for f, w in bad],
                 "states": {str(state): count for state, count in site.state_counts},
             }
@@ -61,6 +62,6 @@ def command(root: Path | None, *, out: Path | None, as_of: date, as_json: bool) 
         return 0
     for file, why in bad:
         click.echo(f"warning: {file}: {why}", err=True)
-    click.echo(f"{pages} pages from {len(good)} records")
+    click.echo(f"{pages} pages, records of {seen} packages in cells")
     click.echo(f"open {target / 'index.html'}")
     return 0

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import TypeVar
 
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -27,6 +28,7 @@ __all__ = [
     "family",
     "identifier",
     "package_name",
+    "pinned",
     "platform",
     "platforms",
     "python",
@@ -109,6 +111,26 @@ def package_name(item: Item) -> str:
     if normal != text:
         item.fault(f"{text!r} is not normalised", hint=f"write {normal!r}")
     return normal
+
+
+def pinned(item: Item) -> tuple[str, ...]:
+    """Requirements that each name one exact version; anything else is a fault."""
+    found = []
+    for child in item.items():
+        text = child.text()
+        if not text:
+            continue
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement as error:
+            child.fault(f"{text!r} is not a requirement: {error}")
+            continue
+        clauses = list(requirement.specifier)
+        exact = len(clauses) == 1 and clauses[0].operator in {"==", "==="}
+        if requirement.url or not exact or clauses[0].version.endswith(".*"):
+            child.fault(f"{text!r} is not pinned", hint=f"write {requirement.name}==VERSION")
+        found.append(text)
+    return tuple(found)
 
 
 def accelerator_key(item: Item, key: str) -> str:

@@ -74,7 +74,7 @@ def _toolchains(item: Item) -> dict[Accelerator, Toolchain]:
             continue
         found[accelerator] = Toolchain(
             accelerator=accelerator,
-            requires=given["requires"].texts(),
+            requires=fields.pinned(given["requires"]),
             archs=given["archs"].texts(),
         )
     return found

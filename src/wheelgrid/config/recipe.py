@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import InvalidSdistFilename, parse_sdist_filename
 from packaging.version import Version
 
 from wheelgrid.config import fields
 from wheelgrid.config.files import Project, read_yaml
 from wheelgrid.config.yaml import Faults, Item
+from wheelgrid.core.accelerator import Accelerator
 from wheelgrid.core.condition import Condition
 from wheelgrid.core.errors import Fault
 from wheelgrid.core.recipe import Abi, DirectorySource, Recipe, SdistSource
@@ -67,20 +67,12 @@ def _by_accelerator(item: Item, decode: Callable[[Item], T]) -> dict[str, T]:
     return {fields.accelerator_key(v, key): decode(v) for key, v in item.entries().items()}
 
 
-def _requirements(item: Item) -> tuple[str, ...]:
-    found = []
-    for child in item.items():
-        text = child.text()
-        try:
-            requirement = Requirement(text)
-        except InvalidRequirement as error:
-            if text:
-                child.fault(f"{text!r} is not a requirement: {error}")
-            continue
-        if not str(requirement.specifier).startswith("=="):
-            child.fault(f"{text!r} is not pinned", hint=f"write {requirement.name}==VERSION")
-        found.append(text)
-    return tuple(found)
+def _build_torch(item: Item) -> str:
+    """The accelerator of the torch to compile against, or `same` as the cell's."""
+    text = item.text()
+    if text and text != "same":
+        item.build(lambda: Accelerator.parse(text))
+    return text
 
 
 def _environment(item: Item) -> dict[str, str]:
@@ -111,9 +103,9 @@ def _build_fields(item: Item) -> dict[str, Any]:
     optional = ("env", "torch", "memory_mib_per_job", "max_jobs", "minutes")
     build = _Fields(item.fields(("requires",), optional))
     return {
-        "requires": build.get("requires", lambda i: _by_accelerator(i, _requirements), {}),
+        "requires": build.get("requires", lambda i: _by_accelerator(i, fields.pinned), {}),
         "env": build.get("env", lambda i: _by_accelerator(i, _environment), {}),
-        "build_torch": build.get("torch", lambda i: _by_accelerator(i, Item.text), {}),
+        "build_torch": build.get("torch", lambda i: _by_accelerator(i, _build_torch), {}),
         "memory_mib": int(build.get("memory_mib_per_job", Item.number, 1024.0)),
         "max_jobs": int(build.get("max_jobs", Item.number, 1.0)),
         "minutes": build.get("minutes", Item.number, 1.0),
@@ -125,7 +117,7 @@ def _test_fields(item: Item) -> dict[str, Any]:
     return {
         "import_name": test.get("import", Item.text, ""),
         "tests": test.get("scripts", _paths, ()),
-        "test_requires": test.get("requires", _requirements, ()),
+        "test_requires": test.get("requires", fields.pinned, ()),
     }
 
 

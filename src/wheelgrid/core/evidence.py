@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wheelgrid.core.rung import RungResult
+from wheelgrid.core.rung import Outcome, RungResult
 
-__all__ = ["Kind", "Observation", "Provenance", "Source"]
+__all__ = ["Kind", "Observation", "Provenance", "Source", "is_weaker"]
 
 
 class Kind(StrEnum):
@@ -56,3 +56,18 @@ class Observation:
     wheel_sha256: str
     rungs: tuple[RungResult, ...]
     provenance: Provenance
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether the tool could not look on some rung."""
+        return any(r.outcome is Outcome.UNKNOWN for r in self.rungs)
+
+
+def is_weaker(one: Observation, other: Observation) -> bool:
+    """Whether the first record must not replace the second, for the same package and cell.
+
+    A run that could not look says nothing against one that did; else the newer one counts.
+    """
+    if one.has_unknown != other.has_unknown:
+        return one.has_unknown
+    return one.provenance.time < other.provenance.time

@@ -147,6 +147,8 @@ class LocalBuilder:
         self._step(build, f"compile with {jobs} job{'s' if jobs > 1 else ''}")
         env |= {
             "DIST_EXTRA_CONFIG": str(config),
+            # No configuration of the user's own (~/.pydistutils.cfg) may reach into a build.
+            "HOME": str(staging),
             "MAX_JOBS": str(jobs),
             "PATH": f"{environment / 'bin'}{os.pathsep}{self.uv.processes.env.get('PATH', '')}",
         }

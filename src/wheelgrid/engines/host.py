@@ -62,11 +62,20 @@ def _memory_mib() -> int:
     return min(available, int(limit) // 2**20) if limit.isdigit() else available
 
 
-def _compiler(env: Mapping[str, str]) -> str:
-    """The C++ compiler that setuptools will find, by its first line of `--version`."""
-    name = env.get("CXX", "g++")
-    path = shutil.which(name, path=env.get("PATH"))
-    return ask([path, "--version"]).partition("\n")[0].strip() if path else ""
+def _compilers(env: Mapping[str, str]) -> str:
+    """The C and C++ compilers that setuptools will use, by their first lines of `--version`.
+
+    Empty when no C++ compiler runs.
+    """
+    found: list[str] = []
+    for name in (env.get("CXX", "g++"), env.get("CC", "gcc")):
+        path = shutil.which(name, path=env.get("PATH"))
+        version = ask([path, "--version"]).partition("\n")[0].strip() if path else ""
+        if not version and not found:
+            return ""
+        if version and version not in found:
+            found.append(version)
+    return "; ".join(found)
 
 
 def describe_host(env: Mapping[str, str]) -> Host:
@@ -76,6 +85,6 @@ def describe_host(env: Mapping[str, str]) -> Host:
         libc=" ".join(platform.libc_ver()).strip(),
         cores=_cores(),
         memory_mib=_memory_mib(),
-        compiler=_compiler(env),
+        compiler=_compilers(env),
         devices=tuple(name for name, path in _DEVICES.items() if Path(path).exists()),
     )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["PipSettings", "pip_settings", "unreachable", "uv_arguments"]
+__all__ = ["PipSettings", "default_index", "pip_settings", "unreachable", "uv_arguments"]
 
 PipSettings = dict[str, str]
 _OPTIONS = ("index-url", "extra-index-url", "find-links")
@@ -42,6 +42,14 @@ def pip_settings(env: Mapping[str, str]) -> PipSettings:
     return found
 
 
+def default_index(env: Mapping[str, str]) -> list[str]:
+    """Arguments that make uv use the user's default index, where pip has one configured."""
+    settings = pip_settings(env)
+    if "index-url" in settings and not {"UV_DEFAULT_INDEX", "UV_INDEX_URL"} & env.keys():
+        return ["--default-index", settings["index-url"].strip()]
+    return []
+
+
 def uv_arguments(env: Mapping[str, str]) -> list[str]:
     """Arguments that make uv look where the user's pip looks.
 
@@ -50,9 +58,7 @@ def uv_arguments(env: Mapping[str, str]) -> list[str]:
     only exact versions are ever asked for.
     """
     settings = pip_settings(env)
-    arguments: list[str] = []
-    if "index-url" in settings and not {"UV_DEFAULT_INDEX", "UV_INDEX_URL"} & env.keys():
-        arguments += ["--default-index", settings["index-url"].strip()]
+    arguments = default_index(env)
     if "extra-index-url" in settings and not {"UV_INDEX", "UV_EXTRA_INDEX_URL"} & env.keys():
         for url in settings["extra-index-url"].split():
             arguments += ["--index", url]

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from packaging.utils import InvalidName, canonicalize_name
+
 from wheelgrid.config.yaml import MAX_BYTES
+from wheelgrid.core.cell import Cell
 from wheelgrid.core.evidence import Observation, Provenance
 from wheelgrid.core.rung import Check, Outcome, Rung, RungResult
 from wheelgrid.engines.store import write_atomically
@@ -58,22 +62,53 @@ def _rung(raw: dict[str, Any]) -> RungResult:
     )
 
 
+def _text(raw: dict[str, Any], name: str) -> str:
+    """A field that must be text; ValueError names it."""
+    value = raw[name]
+    if not isinstance(value, str):
+        msg = f"{name} is {type(value).__name__}, expected text"
+        raise ValueError(msg)  # noqa: TRY004 - one error type for all that is wrong
+    return value
+
+
+def _texts(raw: dict[str, Any], name: str) -> dict[str, str]:
+    return {str(key): _text(raw[name], key) for key in raw[name]}
+
+
+def _provenance(raw: dict[str, Any]) -> Provenance:
+    time = _text(raw, "time")
+    datetime.fromisoformat(time)
+    return Provenance(
+        time=time,
+        tool=_text(raw, "tool"),
+        platform=_text(raw, "platform"),
+        python=_text(raw, "python"),
+        host=_texts(raw, "host"),
+        inputs=_texts(raw, "inputs"),
+    )
+
+
 def decode_observation(data: bytes) -> Observation:
-    """Read a record; ValueError says what is wrong with it."""
+    """Read a record; ValueError says what is wrong with it.
+
+    Package and cell name the file that the record is kept in, so only a normalised package name
+    and a real cell id are taken.
+    """
     try:
         raw = json.loads(data)
         if raw["schema_version"] != RECORD_VERSION or raw["kind"] != "observation":
             msg = f"schema_version {raw['schema_version']}, kind {raw['kind']}"
             raise ValueError(msg)
-        provenance = Provenance(**raw["provenance"])
-        texts = {
-            k: str(raw[k])
-            for k in ("package", "package_version", "cell", "build", "key", "wheel", "wheel_sha256")
-        }
+        package = canonicalize_name(_text(raw, "package"), validate=True)
+        names = ("package_version", "build", "key", "wheel", "wheel_sha256")
         return Observation(
-            rungs=tuple(_rung(r) for r in raw["rungs"]), provenance=provenance, **texts
+            package=package,
+            cell=Cell.parse(_text(raw, "cell")).id,
+            rungs=tuple(_rung(r) for r in raw["rungs"]),
+            provenance=_provenance(raw["provenance"]),
+            **{name: _text(raw, name) for name in names},
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, InvalidName, RecursionError) as error:
         msg = f"not an observation record: {error!r}"
         raise ValueError(msg) from error
 

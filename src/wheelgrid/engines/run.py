@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from wheelgrid import __version__
 from wheelgrid.core.build import Build
-from wheelgrid.core.evidence import Observation, Provenance
+from wheelgrid.core.evidence import Observation, Provenance, is_weaker
 from wheelgrid.core.rung import RUNGS, Outcome, Rung, RungResult
 from wheelgrid.engines.builder import Built, LocalBuilder
 from wheelgrid.engines.environments import Environments
@@ -22,6 +22,7 @@ from wheelgrid.engines.scheduler import Task, run_tasks
 from wheelgrid.engines.sources import file_sha256
 from wheelgrid.engines.store import Action, Store
 from wheelgrid.engines.tester import Tester
+from wheelgrid.engines.text import Cleaner
 from wheelgrid.engines.uv import Uv
 from wheelgrid.planning.document import canonical
 from wheelgrid.planning.select import Unit
@@ -66,6 +67,9 @@ class _Run:
         self.builder = LocalBuilder(store, self.uv, environments, progress)
         self.tester = Tester(store, self.uv, progress)
         self.records = store.project.work / "records"
+        known = store.plan.knowledge.accelerators.values()
+        urls = [url for family in known for url, _ in family.torch_index.values()]
+        self.cleaner = Cleaner.of(store.project.root, store.env.get("HOME", ""), urls)
 
     def build(self, builds: list[Build]) -> dict[str, Built]:
         """Bring builds up to date, the longest first, within cores and memory."""
@@ -98,7 +102,7 @@ class _Run:
         return done | {action.build.id: built for action, built in results}
 
     def test_key(self, unit: Unit, built: Built) -> str:
-        """What a test's outcome depends on: wheel, torch, scripts, interpreter."""
+        """What a test's outcome depends on: wheel, torch, scripts, interpreter, devices."""
         recipe = self.store.plan.recipes[unit.package]
         folder = self.store.project.recipes / recipe.folder
         interpreter = self.store.interpreters.get(unit.cell.python)
@@ -109,15 +113,34 @@ class _Run:
             [file_sha256(folder / name) for name in recipe.tests],
             list(recipe.test_requires),
             interpreter.patch if interpreter else None,
+            list(self.store.host.devices),
         ]
         return hashlib.sha256(canonical(inputs)).hexdigest()
 
-    def known(self, unit: Unit, built: Built, key: str) -> UnitResult | None:
-        """An earlier record that still holds: same key, all that is wanted passed or skipped."""
+    def recorded(self, unit: Unit) -> Observation | None:
+        """The record of an earlier run; an unreadable one counts as none."""
         path = self.records / record_name(unit.package, unit.cell.id)
         try:
-            record = decode_observation(path.read_bytes())
+            return decode_observation(path.read_bytes())
         except (OSError, ValueError):
+            return None
+
+    def _cleaned(self, rung: RungResult) -> RungResult:
+        """A rung without the machine in its texts."""
+        clean = self.cleaner.clean
+        return replace(
+            rung,
+            why=clean(rung.why),
+            evidence=tuple(map(clean, rung.evidence)),
+            checks=tuple(
+                replace(c, name=clean(c.name), detail=clean(c.detail)) for c in rung.checks
+            ),
+        )
+
+    def known(self, unit: Unit, built: Built, key: str) -> UnitResult | None:
+        """An earlier record that still holds: same key, all that is wanted passed or skipped."""
+        record = self.recorded(unit)
+        if record is None:
             return None
         wanted = {r for r in _TESTED if unit.wants(r) and unit.wants(Rung.INSTALLED)}
         settled = {
@@ -141,8 +164,11 @@ class _Run:
         if built.wheel is not None and unit.wants(Rung.INSTALLED):
             tested, resolved = self.tester.run(unit, built)
             rungs = (*built.rungs, *tested)
-        rungs = _complete(unit, rungs)
-        write_record(self.records, self._observation(unit, built, rungs, key, resolved))
+        rungs = _complete(unit, tuple(self._cleaned(r) for r in rungs))
+        observation = self._observation(unit, built, rungs, key, resolved)
+        before = self.recorded(unit)
+        if before is None or not is_weaker(observation, before):
+            write_record(self.records, observation)
         return UnitResult(unit=unit, rungs=rungs, fresh=True, wheel=built.wheel)
 
     def _observation(

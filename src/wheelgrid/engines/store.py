@@ -155,7 +155,7 @@ class Store:
         key = hashlib.sha256(canonical(inputs)).hexdigest()
         record = self.record(build)
         if record is None or record.get("outcome") != "passed":
-            why = "never built here" if record is None else "the last build failed"
+            why = "never built here" if record is None else f"last try: {record.get('outcome')}"
             return Action(build=build, sign="+", why=why, key=key)
         if record.get("key") != key:
             before = record.get("inputs", {})
@@ -171,6 +171,15 @@ class Store:
     def actions(self) -> list[Action]:
         """The action of every build of the plan, in plan order."""
         return [self.action(build) for build in self.plan.builds]
+
+    def retired(self) -> list[Path]:
+        """Wheels in dist/ that no build of the plan accounts for."""
+        current = {
+            self.wheel_path(build, str(record.get("wheel")))
+            for build in self.plan.builds
+            if (record := self.record(build)) is not None
+        }
+        return [w for w in sorted(self.project.dist.glob("*/*.whl")) if w not in current]
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

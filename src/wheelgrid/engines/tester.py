@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections import Counter
 from pathlib import Path
@@ -19,6 +18,7 @@ from wheelgrid.engines.faults import infrastructure_fault
 from wheelgrid.engines.process import Result
 from wheelgrid.engines.progress import Progress
 from wheelgrid.engines.store import Store
+from wheelgrid.engines.text import MAX_TEXT
 from wheelgrid.engines.torch_source import facts_disagree, torch_sources
 from wheelgrid.engines.uv import Uv
 from wheelgrid.inspect.wheel import required_names
@@ -27,28 +27,19 @@ from wheelgrid.planning.select import Unit
 __all__ = ["Tester", "executed_rung"]
 
 _TIMEOUT = 900.0
-_DETAIL = 4096
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
-_WORK_PATH = re.compile(r"/[^\s:'\"]*?/\.wheelgrid/")
 _DEVICE_OF = {Family.CUDA: "cuda", Family.ROCM: "hip", Family.XPU: "xpu", Family.MPS: "mps"}
-
-
-def clean(text: str) -> str:
-    """Text from a test, for records and pages: no control characters, no paths of the machine
-    above the project's work folder, bounded length.
-    """
-    return _WORK_PATH.sub(".wheelgrid/", _ANSI.sub("", text))[:_DETAIL]
 
 
 def _check(raw: object) -> Check:
     """One check of a smoke test's JSON; anything else is a failed check."""
-    if not isinstance(raw, dict) or raw.get("outcome") not in set(Outcome):
-        return Check(name="malformed check", outcome=Outcome.FAILED, detail=clean(str(raw)))
+    outcome = raw.get("outcome") if isinstance(raw, dict) else None
+    if not isinstance(raw, dict) or not isinstance(outcome, str) or outcome not in set(Outcome):
+        return Check(name="malformed check", outcome=Outcome.FAILED, detail=str(raw)[:MAX_TEXT])
     return Check(
-        name=clean(str(raw.get("name", "unnamed"))),
-        outcome=Outcome(str(raw["outcome"])),
-        detail=clean(str(raw.get("detail", ""))),
-        device=clean(str(raw.get("device", "cpu"))),
+        name=str(raw.get("name", "unnamed"))[:200],
+        outcome=Outcome(outcome),
+        detail=str(raw.get("detail", ""))[:MAX_TEXT],
+        device=str(raw.get("device", "cpu"))[:40],
     )
 
 
@@ -164,7 +155,7 @@ class Tester:
         result = self._script(python, argv, staging, log)
         answer = _last_json(result)
         if not result.ok or not answer.get("imported"):
-            why = clean(str(answer.get("why") or _ended(result)))
+            why = str(answer.get("why") or _ended(result))
             return RungResult(rung=Rung.IMPORTED, outcome=Outcome.FAILED, why=why)
         if answer.get("gil_enabled_by_import"):
             why = "imports, but enables the GIL"
@@ -187,7 +178,7 @@ class Tester:
             if not found or (not result.ok and all(c.outcome is not Outcome.FAILED for c in found)):
                 fault = infrastructure_fault(result.output)
                 outcome = Outcome.UNKNOWN if fault else Outcome.FAILED
-                detail = clean(f"{fault + ': ' if fault else ''}{_ended(result)}")
+                detail = f"{fault + ': ' if fault else ''}{_ended(result)}"
                 checks.append(Check(name=name, outcome=outcome, detail=detail))
         return executed_rung(tuple(checks), unit.cell.accelerator.family)
 

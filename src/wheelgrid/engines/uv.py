@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wheelgrid.core.errors import CouldNotCheckError
-from wheelgrid.engines.indexes import uv_arguments
+from wheelgrid.engines.indexes import default_index, uv_arguments
 from wheelgrid.engines.process import Processes, Result
 
 __all__ = ["Uv", "tool"]
@@ -171,6 +171,7 @@ class Uv:
             result = self.run(
                 *("pip", "compile", "--quiet", "--universal", "--no-deps", "--no-build"),
                 *("--python-version", python, "--format", "pylock.toml", "-o", str(lock)),
+                *default_index(self.env),
                 str(asked),
                 log=log,
                 timeout=300,

@@ -8,7 +8,7 @@ from datetime import date
 from wheelgrid.core.cell import Cell
 from wheelgrid.core.decision import Decision, Note, Reason, Ruling
 from wheelgrid.core.evidence import Kind, Source
-from wheelgrid.core.knowledge import Knowledge, PythonsStatement, TorchKnowledge
+from wheelgrid.core.knowledge import Knowledge, Published, PythonsStatement, TorchKnowledge
 from wheelgrid.core.lifecycle import Sunset
 from wheelgrid.core.matrix import Matrix
 
@@ -50,29 +50,53 @@ def _sunset_ruling(sunset: Sunset) -> Ruling:
     )
 
 
-def _published(cell: Cell, release: TorchKnowledge) -> Iterable[Ruling]:
-    """What upstream publishes of this accelerator; explicit negatives speak first, and of
-    these the one about the fewest platforms.
+def _about(cell: Cell, release: TorchKnowledge) -> tuple[list[Published], list[Published]]:
+    """Statements that name the cell's accelerator as published, and those that speak against.
+
+    An observation beats every claim: where one speaks, claims only disagree.
     """
     about = [
         p
         for p in release.published
         if p.family == cell.accelerator.family and cell.platform in p.platforms
     ]
-    for fact in sorted(about, key=lambda p: len(p.platforms)):
-        if not fact.positive and cell.accelerator in fact.values:
+    pro = [p for p in about if p.positive and cell.accelerator in p.values]
+    against = [p for p in about if not p.positive and cell.accelerator in p.values]
+    # The statement about the fewest platforms is the most specific, so it speaks first.
+    against.sort(key=lambda p: len(p.platforms))
+    against += [p for p in about if p.positive and cell.accelerator not in p.values]
+    return pro, against
+
+
+def _is_published(pro: list[Published], against: list[Published]) -> bool:
+    """Whether the statements, weighed, say that the build exists (or nothing against it)."""
+    for kind in (Kind.OBSERVATION, None):
+        yes = [p for p in pro if kind is None or p.source.kind is kind]
+        no = [p for p in against if kind is None or p.source.kind is kind]
+        if yes or no:
+            denied = any(not p.positive for p in no)
+            return bool(yes) and not denied
+    return True
+
+
+def _published(cell: Cell, release: TorchKnowledge) -> Iterable[Ruling]:
+    """What upstream publishes of this accelerator."""
+    pro, against = _about(cell, release)
+    if _is_published(pro, against):
+        return
+    disagrees = tuple(p.source for p in pro)
+    lists = [p for p in against if p.positive]
+    for fact in against:
+        if not fact.positive:
             yield Ruling(
                 reason=Reason.ACCELERATOR_NOT_PUBLISHED,
                 rule=f"torch-{cell.torch}.{fact.source.id}",
                 message=f"torch {cell.torch} has no {cell.accelerator} wheel for {cell.platform}: "
                 + fact.because,
                 sources=(fact.source,),
-                disagrees=tuple(
-                    p.source for p in about if p.positive and cell.accelerator in p.values
-                ),
+                disagrees=disagrees,
             )
-    lists = [p for p in about if p.positive]
-    if lists and not any(cell.accelerator in p.values for p in lists):
+    if lists:
         names = ", ".join(sorted({str(v) for p in lists for v in p.values})) or "none"
         yield Ruling(
             reason=Reason.ACCELERATOR_NOT_PUBLISHED,
@@ -80,6 +104,7 @@ def _published(cell: Cell, release: TorchKnowledge) -> Iterable[Ruling]:
             message=f"torch {cell.torch} is published for {cell.platform} with these "
             f"{cell.accelerator.family} builds: {names}",
             sources=tuple(p.source for p in lists),
+            disagrees=disagrees,
         )
 
 
@@ -129,10 +154,16 @@ def _notes(cell: Cell, knowledge: Knowledge, as_of: date) -> Iterable[Note]:
             rule="compat.torch",
             message=f"nothing is known of torch {cell.torch}: whether its wheels exist is unknown",
         )
-    elif not any(
-        p.family == cell.accelerator.family and cell.platform in p.platforms
-        for p in release.published
-    ):
+        return
+    pro, against = _about(cell, release)
+    if against:
+        yield Note(
+            rule="compat.disagreement",
+            message=f"sources disagree whether torch {cell.torch} is published for "
+            f"{cell.accelerator} on {cell.platform}; it is taken to be",
+            sources=tuple(p.source for p in (*pro, *against)),
+        )
+    elif not pro:
         yield Note(
             rule="compat.torch",
             message=f"no statement says whether torch {cell.torch} is published for "

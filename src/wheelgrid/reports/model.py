@@ -254,10 +254,10 @@ class _Records:
     """Records by package and cell, and by build for wheels that torch does not touch."""
 
     def __init__(self, records: Iterable[Observation]) -> None:
-        """The newest record of each (package, cell) wins."""
+        """Of two records of the same thing, the one that is not weaker counts."""
         self.exact: dict[tuple[str, str], Observation] = {}
         self.by_build: dict[str, Observation] = {}
-        for record in sorted(records, key=lambda r: r.provenance.time):
+        for record in sorted(records, key=lambda r: (not r.has_unknown, r.provenance.time)):
             self.exact[record.package, record.cell] = record
             self.by_build[record.build] = record
 
