@@ -25,6 +25,7 @@ from wheelgrid.core.matrix import Exclusion
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.rung import Rung
+from wheelgrid.engines import torch_source
 from wheelgrid.planning.checks import dead_conditions
 from wheelgrid.planning.collapse import collapse
 from wheelgrid.planning.decide import decide
@@ -333,3 +334,33 @@ def test_patterns_select_by_package_cell_and_build(plan: Plan) -> None:
     assert {u.cell.torch_minor for u in by_cell} == {"2.13", "2.14", "2.15"}
     by_build = select_pattern(plan, ("gridprobe-*-win_amd64-cpu",))
     assert {u.package for u in by_build} == {"gridprobe"}
+
+
+@pytest.mark.parametrize(
+    ("torch", "accelerator", "platform", "requirements"),
+    [
+        ("2.14.1", "cpu", Platform.LINUX_X86_64, ["torch==2.14.1+cpu"]),
+        ("2.14.1", "cuda13.0", Platform.LINUX_X86_64, ["torch==2.14.1+cu130", "torch===2.14.1"]),
+        ("2.14.1", "cuda13.2", Platform.LINUX_X86_64, ["torch==2.14.1+cu132"]),
+        ("2.13", "cpu", Platform.WIN_AMD64, ["torch==2.13+cpu", "torch===2.13.0"]),
+        ("2.15.0", "mps", Platform.MACOSX_ARM64, ["torch===2.15.0"]),
+        ("9.9", "cpu", Platform.LINUX_X86_64, ["torch==9.9+cpu"]),
+    ],
+)
+def test_where_the_torch_of_a_cell_comes_from(
+    plan: Plan,
+    monkeypatch: pytest.MonkeyPatch,
+    torch: str,
+    accelerator: str,
+    platform: Platform,
+    requirements: list[str],
+) -> None:
+    """The labelled build first; the default index only where it serves this accelerator."""
+    monkeypatch.setattr(torch_source, "unreachable", lambda url: f"{url} is down")
+    found = torch_source.torch_sources(
+        Version(torch), Accelerator.parse(accelerator), platform, plan.knowledge
+    )
+    assert [s.requirement for s in found] == requirements
+    if accelerator != "mps":
+        assert found[0].note.endswith("is down")
+        assert found[0].indexes == ()

@@ -157,11 +157,10 @@ class Tester:
         if not result.ok or not answer.get("imported"):
             why = str(answer.get("why") or _ended(result))
             return RungResult(rung=Rung.IMPORTED, outcome=Outcome.FAILED, why=why)
+        evidence = [f"{recipe.import_name} {answer.get('version', '')}".strip()]
         if answer.get("gil_enabled_by_import"):
-            why = "imports, but enables the GIL"
-            return RungResult(rung=Rung.IMPORTED, outcome=Outcome.FAILED, why=why)
-        evidence = (f"{recipe.import_name} {answer.get('version', '')}".strip(),)
-        return RungResult(rung=Rung.IMPORTED, outcome=Outcome.PASSED, evidence=evidence)
+            evidence.append("imports, but enables the GIL")
+        return RungResult(rung=Rung.IMPORTED, outcome=Outcome.PASSED, evidence=tuple(evidence))
 
     def _execute(
         self, unit: Unit, recipe: Recipe, python: Path, staging: Path, log: Path

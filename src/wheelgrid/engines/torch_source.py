@@ -49,8 +49,10 @@ def torch_sources(
                 note=note,
             )
         )
-    if default == accelerator or platform.startswith("macosx"):
-        found.append(TorchSource(requirement=f"torch=={torch}"))
+    if release is not None and (default == accelerator or platform.startswith("macosx")):
+        # `===` compares text (PEP 440), so that no labelled build of another place is taken
+        # for it: with `==`, 2.13.0+cpu would win over 2.13.0.
+        found.append(TorchSource(requirement=f"torch==={release.torch}"))
     return tuple(found)
 
 

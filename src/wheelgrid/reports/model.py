@@ -228,11 +228,20 @@ def _published(cell: Cell, knowledge: Knowledge) -> RungResult:
     return RungResult(rung=Rung.PUBLISHED, outcome=Outcome.UNKNOWN, why=why, evidence=claims)
 
 
+def _needs(build: Build, plan: Plan) -> str:
+    """What somebody needs to climb on: said where nobody has looked yet."""
+    needs = "" if build.abi is Abi.PURE else f" on {build.platform}"
+    compiled = build.abi.uses_torch and build.accelerator.family.has_version
+    if compiled and build.accelerator not in (plan.matrix.toolchains or {}):
+        needs += f" with a toolchain for {build.accelerator}, which matrix.yaml does not have"
+    return f"no record: nobody has built it{needs}"
+
+
 def _rungs(
-    cell: Cell, knowledge: Knowledge, record: Observation | None, build: Build
+    cell: Cell, plan: Plan, record: Observation | None, build: Build
 ) -> tuple[RungResult, ...]:
     declared = RungResult(rung=Rung.DECLARED, outcome=Outcome.PASSED, evidence=(build.id,))
-    found = {Rung.DECLARED: declared, Rung.PUBLISHED: _published(cell, knowledge)}
+    found = {Rung.DECLARED: declared, Rung.PUBLISHED: _published(cell, plan.knowledge)}
     if record is not None:
         found |= {r.rung: r for r in record.rungs}
     resolved = found.get(Rung.RESOLVED)
@@ -243,7 +252,7 @@ def _rungs(
             why="",
             evidence=tuple(e for e in resolved.evidence if e.startswith("torch==")),
         )
-    missing = "no record: nobody has looked"
+    missing = _needs(build, plan) if record is None else "the record does not say"
     return tuple(
         found.get(rung, RungResult(rung=rung, outcome=Outcome.UNKNOWN, why=missing))
         for rung in RUNGS
@@ -290,7 +299,7 @@ def _view(decision: Decision, plan: Plan, records: _Records) -> CellView:
                 cell=cell,
                 build=build,
                 gap="",
-                rungs=_rungs(cell, plan.knowledge, record, build),
+                rungs=_rungs(cell, plan, record, build),
                 record=record,
                 derived_from=derived_from,
             )
