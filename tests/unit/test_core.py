@@ -25,7 +25,7 @@ from wheelgrid.core.platforms import Platform
 from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.recipe import Abi
 from wheelgrid.core.resources import compile_jobs
-from wheelgrid.core.rung import Outcome, Rung, RungResult, reached, weakest
+from wheelgrid.core.rung import Outcome, Rung, RungResult
 
 CELL = Cell.parse("torch2.14.1-cp313-linux_x86_64-cuda13.0")
 
@@ -203,27 +203,6 @@ def test_compile_jobs_leave_a_margin(cores: int, memory_gb: int, reserve: float,
 def test_a_rung_that_did_not_pass_must_say_why() -> None:
     with pytest.raises(ValueError, match="without a reason"):
         RungResult(rung=Rung.BUILT, outcome=Outcome.SKIPPED)
-
-
-def test_a_gap_in_the_ladder_ends_the_climb() -> None:
-    declared = RungResult(rung=Rung.DECLARED, outcome=Outcome.PASSED)
-    built = RungResult(rung=Rung.BUILT, outcome=Outcome.PASSED)
-    assert reached((declared, built)) is Rung.DECLARED
-    assert reached(()) is None
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "expected"),
-    [
-        ([], Outcome.UNKNOWN),
-        ([Outcome.PASSED], Outcome.PASSED),
-        ([Outcome.PASSED, Outcome.SKIPPED], Outcome.SKIPPED),
-        ([Outcome.SKIPPED, Outcome.UNKNOWN], Outcome.UNKNOWN),
-        ([Outcome.UNKNOWN, Outcome.FAILED, Outcome.PASSED], Outcome.FAILED),
-    ],
-)
-def test_a_group_is_as_good_as_its_weakest(outcomes: list[Outcome], expected: Outcome) -> None:
-    assert weakest(outcomes) is expected
 
 
 def _sunset() -> Sunset:

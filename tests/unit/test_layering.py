@@ -28,6 +28,7 @@ ONLY_IN = {
     "jinja2": {"render", "reports"},
     "yaml": {"config"},
     "elftools": {"inspect"},
+    "abi3info": {"inspect"},
     "subprocess": {"engines/process.py"},
     "nox": set(),
     "cibuildwheel": set(),

@@ -11,7 +11,8 @@ from wheelgrid.cli.context import json_option, load_plan, now, open_project, pri
 from wheelgrid.core.errors import BadInputError, ExitCode, Fault
 from wheelgrid.core.rung import Outcome
 from wheelgrid.engines.builder import expected_of
-from wheelgrid.inspect.audit import RULES, Audit, Expected, audit
+from wheelgrid.inspect.audit import Audit, audit
+from wheelgrid.inspect.findings import RULES, Expected
 
 __all__ = ["command"]
 
@@ -55,14 +56,21 @@ def _document(found: Audit) -> dict[str, Any]:
     }
 
 
+def _one_line(text: str) -> str:
+    """Printable text on one line."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def _lines(found: Audit) -> list[str]:
     word = {"passed": "pass", "failed": "FAIL", "unknown": "could not check"}[found.outcome]
     lines = [f"{found.wheel}: {word}"]
     for finding in found.findings:
         why, fix = RULES[finding.rule]
-        member = f"{finding.member}: " if finding.member else ""
+        # Names in a wheel are hostile: a line break must not forge a line of this report.
+        name = finding.member.encode("unicode_escape").decode("ascii")
+        member = f"{name}: " if name else ""
         lines += [
-            f"  {finding.rule} {finding.level}: {member}{finding.message}",
+            f"  {finding.rule} {finding.level}: {member}{_one_line(finding.message)}",
             f"      rule: {why}",
             f"      fix: {fix}",
         ]

@@ -24,7 +24,7 @@ def _worth_keeping(record: Observation) -> bool:
 @click.option(
     "--from",
     "folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
     default=None,
     help="Records folder, for example of another machine; default: this project's own.",
 )

@@ -40,7 +40,7 @@ def as_of_option(function: Callable[..., Any]) -> Callable[..., Any]:
         "--as-of",
         callback=_day,
         metavar="DATE",
-        help="Judge sunsets as of this day (YYYY-MM-DD); default: today, UTC.",
+        help="Say how far sunsets are as of this day (YYYY-MM-DD); default: today, UTC.",
     )(function)
 
 

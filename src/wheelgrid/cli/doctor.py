@@ -44,7 +44,13 @@ def _tools(env: dict[str, str]) -> Iterator[Check]:
     ):
         try:
             version = ask([tool(name, env), "--version"]).strip().partition("\n")[0]
-            yield Check(name=name, status="ok", found=version or "runs")
+            broken = "is installed, but does not run"
+            yield Check(
+                name=name,
+                status="ok" if version else "missing",
+                found=version or broken,
+                fix="" if version else f"pip install --force-reinstall {name}",
+            )
         except CouldNotCheckError:
             fix = "pip install 'wheelgrid[build]'"
             yield Check(name=name, status="missing", found=f"not installed; it {why}", fix=fix)

@@ -6,6 +6,7 @@ import importlib
 import os
 import signal
 import sys
+import traceback
 from pathlib import Path
 
 import click
@@ -116,6 +117,10 @@ def run(argv: list[str] | None = None) -> int:
             f"error: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True
         )
         return int(ExitCode.COULD_NOT_CHECK)
+    except Exception:  # noqa: BLE001 - a defect must not look like a finding
+        traceback.print_exc()
+        click.echo("error: this is a defect of wheelgrid; please report it", err=True)
+        return int(ExitCode.DEFECT)
     return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
 
 

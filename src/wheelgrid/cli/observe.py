@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -39,16 +40,17 @@ def command(root: Path | None, *, dry_run: bool) -> int:
     env = {name: value for name, value in os.environ.items() if name not in extra}
     processes = Processes(env)
     uv = Uv(processes, env)
-    work = project.work / "observe"
     try:
         lowest = sorted(p for p in matrix.python if not p.free_threaded)
-        files = [
-            name
-            for torch in matrix.torch
-            for name in uv.published_wheels(
-                "torch", str(torch), [str(p) for p in lowest], work, log=work / "observe.log"
-            )
-        ]
+        with TemporaryDirectory() as folder:
+            work = Path(folder)
+            files = [
+                name
+                for torch in matrix.torch
+                for name in uv.published_wheels(
+                    "torch", str(torch), [str(p) for p in lowest], work, log=work / "observe.log"
+                )
+            ]
     finally:
         processes.close()
     document = {

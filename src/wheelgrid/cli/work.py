@@ -57,7 +57,7 @@ def _document(results: list[UnitResult]) -> dict[str, Any]:
 def _why(result: UnitResult) -> str:
     """The reason at the weakest rung that was wanted."""
     for rung in result.rungs:
-        if rung.outcome is not Outcome.PASSED and result.unit.wants(rung.rung):
+        if rung.outcome is result.outcome and result.unit.wants(rung.rung):
             return f"{rung.rung}: {rung.why}"
     return ""
 
@@ -83,11 +83,11 @@ def _lines(results: list[UnitResult], dist: Path, until: Rung) -> list[str]:
 
 
 def exit_code(results: list[UnitResult]) -> ExitCode:
-    """Failures before unknowns; a run that only skipped was not green, it could not check."""
+    """Failures before unknowns; a run that only skipped, or had no unit, could not check."""
     outcomes = {r.outcome for r in results}
     if Outcome.FAILED in outcomes:
         return ExitCode.FAILURES
-    if Outcome.UNKNOWN in outcomes or outcomes == {Outcome.SKIPPED}:
+    if Outcome.UNKNOWN in outcomes or outcomes <= {Outcome.SKIPPED}:
         return ExitCode.COULD_NOT_CHECK
     return ExitCode.GOOD
 

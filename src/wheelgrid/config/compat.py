@@ -121,7 +121,6 @@ def _torch(item: Item) -> TorchKnowledge | None:
     pythons: list[PythonsStatement] = []
     published: list[Published] = []
     defaults: list[tuple[Platform, Accelerator, Source]] = []
-    archs: list[tuple[Accelerator, frozenset[Platform], tuple[str, ...], Source]] = []
     for says, fact, source in _statements(given["statements"], _TORCH_SAYS):
         where = fields.platforms(fact["platforms"]) if "platforms" in fact else frozenset()
         single = fields.accelerator(fact["accelerator"]) if "accelerator" in fact else None
@@ -152,7 +151,7 @@ def _torch(item: Item) -> TorchKnowledge | None:
         elif says == "default_accelerator" and single is not None:
             defaults += [(platform, single, source) for platform in sorted(where)]
         elif says == "gpu_archs" and single is not None:
-            archs.append((single, where, fact["values"].texts() + fact["ptx"].texts(), source))
+            fact["values"].texts(), fact["ptx"].texts()
         elif says in {"requires_python", "companion"}:
             _specifier(fact["specifier"])
     return TorchKnowledge(
@@ -160,7 +159,6 @@ def _torch(item: Item) -> TorchKnowledge | None:
         pythons=tuple(pythons),
         published=tuple(published),
         defaults=tuple(defaults),
-        gpu_archs=tuple(archs),
     )
 
 
@@ -173,7 +171,6 @@ def _accelerator(item: Item) -> AcceleratorKnowledge | None:
     where: frozenset[Platform] = frozenset()
     where_source: Source | None = None
     index: dict[str, tuple[str, Source]] = {}
-    drivers: list[tuple[str, str, str, Source]] = []
     for says, fact, source in _statements(given["statements"], _ACCELERATOR_SAYS):
         if says == "platforms":
             where, where_source = fields.platforms(fact["values"]), source
@@ -181,8 +178,8 @@ def _accelerator(item: Item) -> AcceleratorKnowledge | None:
             # Several indexes may carry one version; the first written is the one to ask.
             index.setdefault(_version_of(fact), (fact["url"].optional_text(), source))
         elif says == "driver":
-            for system, minimum in fact["minimum"].entries().items():
-                drivers.append((_version_of(fact), system, minimum.text(), source))
+            for minimum in fact["minimum"].entries().values():
+                minimum.text()
     if where_source is None:
         item.fault("has no statement that says platforms")
         return None
@@ -192,7 +189,6 @@ def _accelerator(item: Item) -> AcceleratorKnowledge | None:
         platforms=where,
         source=where_source,
         torch_index=index,
-        drivers=tuple(drivers),
     )
 
 
@@ -335,7 +331,6 @@ def _merge(known: dict[Version, TorchKnowledge], extra: TorchKnowledge) -> None:
         pythons=base.pythons + extra.pythons,
         published=base.published,
         defaults=base.defaults,
-        gpu_archs=base.gpu_archs,
     )
 
 

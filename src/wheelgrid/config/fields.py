@@ -49,8 +49,8 @@ def version(item: Item) -> Version | None:
         return None
     try:
         return Version(text)
-    except InvalidVersion:
-        item.fault(f"{text!r} is not a version (PEP 440)")
+    except (InvalidVersion, ValueError):  # ValueError: a number of thousands of digits
+        item.fault(f"{text[:80]!r} is not a version (PEP 440)")
         return None
 
 

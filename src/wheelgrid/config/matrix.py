@@ -17,6 +17,8 @@ from wheelgrid.core.rung import Rung
 __all__ = ["SCHEMA", "decode_matrix", "load_matrix"]
 
 SCHEMA = "1"
+# A wheel reaches dist/ only audited, so no tier can ask for less; resolving belongs to installing.
+_UNTIL = [str(r) for r in (Rung.AUDITED, Rung.INSTALLED, Rung.IMPORTED, Rung.EXECUTED)]
 
 
 def _exclusions(item: Item) -> tuple[Exclusion, ...]:
@@ -49,7 +51,7 @@ def _tier(item: Item, packages: tuple[str, ...]) -> tuple[TierEntry, ...]:
                 given["packages"].fault(
                     f"{name!r} is not in packages", hint=nearest(name, list(packages))
                 )
-        until = Rung(given["until"].choice([str(r) for r in Rung])) if "until" in given else None
+        until = Rung(given["until"].choice(_UNTIL)) if "until" in given else None
         why = given["why"].text() if "why" in given else ""
         if until not in {None, Rung.EXECUTED} and not why:
             entry.fault("a tier entry that stops early must say why")

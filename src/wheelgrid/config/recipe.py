@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from packaging.utils import InvalidSdistFilename, parse_sdist_filename
@@ -60,6 +60,8 @@ def _source(item: Item) -> SdistSource | DirectorySource:
             parse_sdist_filename(filename)
         except InvalidSdistFilename as error:
             given["filename"].fault(str(error))
+        if "/" in filename or "\\" in filename:
+            given["filename"].fault(f"{filename!r} is not a bare file name")
     return SdistSource(filename=filename, sha256=sha256)
 
 
@@ -106,8 +108,8 @@ def _build_fields(item: Item) -> dict[str, Any]:
         "requires": build.get("requires", lambda i: _by_accelerator(i, fields.pinned), {}),
         "env": build.get("env", lambda i: _by_accelerator(i, _environment), {}),
         "build_torch": build.get("torch", lambda i: _by_accelerator(i, _build_torch), {}),
-        "memory_mib": int(build.get("memory_mib_per_job", Item.number, 1024.0)),
-        "max_jobs": int(build.get("max_jobs", Item.number, 1.0)),
+        "memory_mib": max(1, int(build.get("memory_mib_per_job", Item.number, 1024.0))),
+        "max_jobs": max(1, int(build.get("max_jobs", Item.number, 1.0))),
         "minutes": build.get("minutes", Item.number, 1.0),
     }
 
@@ -159,12 +161,35 @@ def _cross_checks(recipe: Recipe, given: dict[str, Item]) -> None:
         given["abi"].fault("needs a general entry '*'")
     if recipe.name != recipe.folder:
         given["name"].fault(f"{recipe.name!r} is not the name of its folder {recipe.folder!r}")
+    if isinstance(recipe.source, SdistSource) and recipe.source.filename:
+        _check_sdist(recipe, given["source"], recipe.source.filename)
     stable = Abi.LIBTORCH_STABLE in recipe.abi.values()
     if stable and (recipe.stable_torch is None or recipe.limited_api is None):
         given["abi"].fault(
             "libtorch-stable needs the floors it is built for",
             hint='stable: {torch: "2.13", python: "3.11"}',
         )
+
+
+def _check_sdist(recipe: Recipe, item: Item, filename: str) -> None:
+    """The sdist must be of the package and the version that the recipe is about."""
+    try:
+        name, version = parse_sdist_filename(filename)
+    except InvalidSdistFilename:
+        return  # already a fault
+    if (name, version) != (recipe.name, recipe.version):
+        item.fault(f"{filename} is {name} {version}, the recipe is {recipe.name} {recipe.version}")
+
+
+def _check_files(item: Item, recipe: Recipe, folder: Path) -> None:
+    """Files that the recipe names must be there."""
+    missing = [n for n in (*recipe.tests, *recipe.patches) if not (folder / n).is_file()]
+    for name in missing:
+        item.fault(f"{name}: no such file beside the recipe")
+    if isinstance(recipe.source, DirectorySource):
+        path = folder / recipe.source.path
+        if not (path / "pyproject.toml").is_file() and not (path / "setup.py").is_file():
+            item.fault(f"source {recipe.source.path!r} has neither pyproject.toml nor setup.py")
 
 
 def load_recipes(project: Project, names: tuple[str, ...], faults: Faults) -> dict[str, Recipe]:
@@ -182,6 +207,7 @@ def load_recipes(project: Project, names: tuple[str, ...], faults: Faults) -> di
             continue
         item = read_yaml(path, root=project.root, faults=faults)
         recipe = decode_recipe(item, name) if item is not None else None
-        if recipe is not None:
+        if item is not None and recipe is not None:
+            _check_files(item, recipe, path.parent)
             found[name] = recipe
     return found

@@ -20,7 +20,8 @@ class ExitCode(IntEnum):
 
     GOOD: nothing wrong was found. FAILURES: the work ran and found failures. USAGE: the
     command line or a file it reads is wrong. COULD_NOT_CHECK: the tool could not look (no
-    network, no interpreter, no compiler), so it does not say pass. INTERRUPTED: stopped by
+    network, no interpreter, no compiler), so it does not say pass. DEFECT: wheelgrid
+    itself is wrong, and shows a traceback (EX_SOFTWARE of sysexits.h). INTERRUPTED: stopped by
     Ctrl-C or SIGTERM (128 + SIGINT, as shells do).
     """
 
@@ -28,6 +29,7 @@ class ExitCode(IntEnum):
     FAILURES = 1
     USAGE = 2
     COULD_NOT_CHECK = 3
+    DEFECT = 70
     INTERRUPTED = 130
 
 

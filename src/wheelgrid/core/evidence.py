@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wheelgrid.core.rung import Outcome, RungResult
+from wheelgrid.core.rung import Outcome, Rung, RungResult
 
 __all__ = ["Kind", "Observation", "Provenance", "Source", "is_weaker"]
 
@@ -58,16 +58,25 @@ class Observation:
     provenance: Provenance
 
     @property
-    def has_unknown(self) -> bool:
-        """Whether the tool could not look on some rung."""
-        return any(r.outcome is Outcome.UNKNOWN for r in self.rungs)
+    def height(self) -> int:
+        """How far up the ladder something was seen, pass or fail; 0 when nothing was."""
+        order = list(Rung)
+        known = [r.rung for r in self.rungs if r.outcome in {Outcome.PASSED, Outcome.FAILED}]
+        return max((order.index(rung) + 1 for rung in known), default=0)
+
+    @property
+    def failed(self) -> bool:
+        """Whether any rung failed."""
+        return any(r.outcome is Outcome.FAILED for r in self.rungs)
 
 
 def is_weaker(one: Observation, other: Observation) -> bool:
     """Whether the first record must not replace the second, for the same package and cell.
 
-    A run that could not look says nothing against one that did; else the newer one counts.
+    A run that could not look, or had no device, says nothing against one that saw more of the
+    same wheel. A failure always counts, and so does another wheel: then the newer record holds.
     """
-    if one.has_unknown != other.has_unknown:
-        return one.has_unknown
+    same_wheel = one.wheel_sha256 in {"", other.wheel_sha256} and one.build == other.build
+    if same_wheel and not one.failed and one.height != other.height:
+        return one.height < other.height
     return one.provenance.time < other.provenance.time

@@ -57,7 +57,6 @@ class TorchKnowledge:
     pythons: tuple[PythonsStatement, ...] = ()
     published: tuple[Published, ...] = ()
     defaults: tuple[tuple[Platform, Accelerator, Source], ...] = ()
-    gpu_archs: tuple[tuple[Accelerator, frozenset[Platform], tuple[str, ...], Source], ...] = ()
 
     def default_accelerator(self, platform: Platform) -> tuple[Accelerator, Source] | None:
         """What the default package index serves there; an observation beats a claim."""
@@ -74,7 +73,6 @@ class AcceleratorKnowledge:
     platforms: frozenset[Platform]
     source: Source
     torch_index: Mapping[str, tuple[str, Source]] = field(default_factory=dict)
-    drivers: tuple[tuple[str, str, str, Source], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

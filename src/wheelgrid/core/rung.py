@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["RUNGS", "Check", "Outcome", "Rung", "RungResult", "reached", "weakest"]
+__all__ = ["RUNGS", "Check", "Outcome", "Rung", "RungResult"]
 
 
 class Rung(StrEnum):
@@ -61,26 +61,3 @@ class RungResult:
         if self.outcome is not Outcome.PASSED and not self.why:
             msg = f"rung {self.rung} is {self.outcome} without a reason"
             raise ValueError(msg)
-
-
-def reached(results: tuple[RungResult, ...]) -> Rung | None:
-    """The highest rung passed without a gap below it."""
-    by_rung = {result.rung: result for result in results}
-    top: Rung | None = None
-    for rung in RUNGS:
-        result = by_rung.get(rung)
-        if result is None or result.outcome is not Outcome.PASSED:
-            break
-        top = rung
-    return top
-
-
-def weakest(outcomes: list[Outcome]) -> Outcome:
-    """The outcome that stands for a group: failed, then unknown, then skipped, then passed.
-
-    An empty group is unknown: nothing was looked at.
-    """
-    for outcome in (Outcome.FAILED, Outcome.UNKNOWN, Outcome.SKIPPED):
-        if outcome in outcomes:
-            return outcome
-    return Outcome.PASSED if outcomes else Outcome.UNKNOWN

@@ -13,6 +13,7 @@ from typing import Any
 from wheelgrid.core.accelerator import Accelerator
 from wheelgrid.core.build import Build
 from wheelgrid.core.errors import BuildError, CouldNotCheckError
+from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.recipe import Abi, DirectorySource, Recipe
 from wheelgrid.core.rung import Outcome, Rung, RungResult
 from wheelgrid.engines.environments import Environments
@@ -22,14 +23,14 @@ from wheelgrid.engines.interpreters import Interpreter
 from wheelgrid.engines.process import Result
 from wheelgrid.engines.progress import Progress
 from wheelgrid.engines.sources import copy_tree, fetch_sdist, file_sha256, unpack
-from wheelgrid.engines.store import Action, Store
+from wheelgrid.engines.store import RECORD_VERSION, Action, Store
 from wheelgrid.engines.torch_source import TorchSource, torch_sources
 from wheelgrid.engines.uv import Uv, tool
-from wheelgrid.inspect.audit import Audit, Expected, Level, audit
+from wheelgrid.inspect.audit import Audit, audit
+from wheelgrid.inspect.findings import Expected, Level
 
 __all__ = ["Built", "LocalBuilder", "expected_of"]
 
-BUILD_RECORD_VERSION = 1
 _HOURS_6 = 6 * 3600.0
 
 
@@ -95,6 +96,7 @@ class LocalBuilder:
         self.uv = uv
         self.environments = environments
         self.progress = progress
+        self.not_fetched: dict[PythonVersion, str] = {}
 
     def run(self, action: Action, jobs: int) -> Built:
         """Do what the action says; failures become rungs, never exceptions.
@@ -186,22 +188,30 @@ class LocalBuilder:
                 raise BuildError(msg + result.last_lines(10))
         return tree
 
-    def interpreter(self, build: Build, log: Path) -> Interpreter:
-        """The interpreter to build with; uv is asked for one that is not here."""
+    def fetch_interpreters(self, builds: list[Build]) -> None:
+        """Ask uv for the interpreters that are not here, before any key is computed from them."""
+        log = self.store.project.work / "logs" / "interpreters.log"
+        wanted = {
+            b.python
+            for b in builds
+            if not self.store.obstacle(b) and self.store.interpreter(b) is None
+        }
+        for version in sorted(wanted):
+            result = self.uv.run(
+                *("python", "install", str(version)),
+                log=log,
+                env={"UV_PYTHON_DOWNLOADS": "manual", "UV_HTTP_RETRIES": "0"},
+                timeout=600,
+            )
+            self.not_fetched[version] = "" if result.ok else result.last_lines(1).strip()
+        if any(not problem for problem in self.not_fetched.values()):
+            self.store.forget_interpreters()
+
+    def interpreter(self, build: Build) -> Interpreter:
+        """The interpreter to build with; CouldNotCheckError says why there is none."""
         found = self.store.interpreter(build)
-        if found is not None:
-            return found
-        result = self.uv.run(
-            *("python", "install", str(build.python)),
-            log=log,
-            env={"UV_PYTHON_DOWNLOADS": "manual", "UV_HTTP_RETRIES": "0"},
-            timeout=600,
-        )
-        if result.ok:
-            self.store.__dict__.pop("interpreters", None)
-            found = self.store.interpreter(build)
         if found is None:
-            why = result.last_lines(1).strip()
+            why = self.not_fetched.get(build.python, "") or "it was not found afterwards"
             msg = f"no CPython {build.python} is here, and uv could not fetch one: {why}"
             raise CouldNotCheckError(msg)
         return found
@@ -223,7 +233,7 @@ class LocalBuilder:
             wanted = build.accelerator if declared == "same" else Accelerator.parse(declared)
             torch = torch_sources(build.torch, wanted, build.platform, self.store.plan.knowledge)
             expect = (build.torch, wanted)
-        interpreter = self.interpreter(build, log)
+        interpreter = self.interpreter(build)
         env |= interpreter.linker_environment
         environment = self.environments.for_build(
             interpreter,
@@ -271,11 +281,14 @@ class LocalBuilder:
         wheel: Path | None = None,
         resolved: dict[str, str] | None = None,
     ) -> Built:
-        """Publish a good wheel, record how it went either way."""
+        """Publish a good wheel, record how it went either way; nothing once stopped."""
+        if self.uv.processes.stopped.is_set():
+            msg = "the run was stopped"
+            raise CouldNotCheckError(msg)
         build, seconds = action.build, time.monotonic() - start
         sha256 = file_sha256(wheel) if wheel else ""
         record: dict[str, Any] = {
-            "schema_version": BUILD_RECORD_VERSION,
+            "schema_version": RECORD_VERSION,
             "build": build.id,
             "outcome": str(rungs[-1].outcome),
             "rungs": [asdict(r) for r in rungs],

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["infrastructure_fault"]
+__all__ = ["DISK_FULL", "infrastructure_fault"]
+
+DISK_FULL = "the disk is full"
 
 _FAULTS = (
     (
-        "the disk is full",
+        DISK_FULL,
         r"No space left on device|Errno 28|ENOSPC|more space needed on the|Disk quota exceeded",
     ),
     (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from wheelgrid.engines.process import ask
 
 __all__ = ["Host", "describe_host"]
 
-_DEVICES = {"cuda": "/dev/nvidia0", "rocm": "/dev/kfd", "xpu": "/dev/dri/renderD128"}
+_DEVICES = {"cuda": "/dev/nvidia0", "rocm": "/dev/kfd"}
+_INTEL = "0x8086"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,15 +64,30 @@ def _memory_mib() -> int:
     return min(available, int(limit) // 2**20) if limit.isdigit() else available
 
 
+def _devices() -> tuple[str, ...]:
+    """Families with a device node. Render nodes exist for every vendor: Intel's are told apart
+    by their PCI vendor.
+    """
+    found = [name for name, path in _DEVICES.items() if Path(path).exists()]
+    for vendor in Path("/sys/class/drm").glob("renderD*/device/vendor"):
+        try:
+            if vendor.read_text(encoding="ascii").strip() == _INTEL and "xpu" not in found:
+                found.append("xpu")
+        except OSError:
+            continue
+    return tuple(found)
+
+
 def _compilers(env: Mapping[str, str]) -> str:
     """The C and C++ compilers that setuptools will use, by their first lines of `--version`.
 
     Empty when no C++ compiler runs.
     """
     found: list[str] = []
-    for name in (env.get("CXX", "g++"), env.get("CC", "gcc")):
-        path = shutil.which(name, path=env.get("PATH"))
-        version = ask([path, "--version"]).partition("\n")[0].strip() if path else ""
+    for command in (env.get("CXX", "g++"), env.get("CC", "gcc")):
+        program, *arguments = shlex.split(command) or [""]
+        path = shutil.which(program, path=env.get("PATH"))
+        version = ask([path, *arguments, "--version"]).partition("\n")[0].strip() if path else ""
         if not version and not found:
             return ""
         if version and version not in found:
@@ -86,5 +103,5 @@ def describe_host(env: Mapping[str, str]) -> Host:
         cores=_cores(),
         memory_mib=_memory_mib(),
         compiler=_compilers(env),
-        devices=tuple(name for name, path in _DEVICES.items() if Path(path).exists()),
+        devices=_devices(),
     )

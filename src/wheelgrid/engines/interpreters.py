@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -40,6 +41,12 @@ class Interpreter:
     path: Path
     has_headers: bool
     linkers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """Version and build: two interpreters of one version may compile differently."""
+        text = json.dumps([str(self.path), self.linkers])
+        return f"{self.version}.{self.patch} {hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
     @property
     def linker_environment(self) -> dict[str, str]:

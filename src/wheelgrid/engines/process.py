@@ -123,6 +123,8 @@ class Processes:
         with self._lock:
             self._groups.add(group)
             self._tell_guard(f"+{group}")
+            if self.stopped.is_set():
+                _kill_group(group)
 
     def _forget(self, group: int) -> None:
         with self._lock:
@@ -176,9 +178,9 @@ class Processes:
             except OSError as error:
                 msg = f"cannot run {argv[0]}: {error.strerror}"
                 raise CouldNotCheckError(msg) from error
-        self._register(process.pid)
         timed_out = False
         try:
+            self._register(process.pid)
             status = process.wait(timeout=timeout)
         except subprocess.TimeoutExpired:
             timed_out = True
@@ -188,6 +190,10 @@ class Processes:
                 _kill_group(process.pid)
                 process.wait()
             self._forget(process.pid)
+        if self.stopped.is_set():
+            # It was killed from here: how it ended says nothing about what it did.
+            msg = "the run was stopped"
+            raise CouldNotCheckError(msg)
         return Result(status, _tail(log, start), timed_out)
 
 

@@ -72,7 +72,8 @@ def _text(raw: dict[str, Any], name: str) -> str:
 
 
 def _texts(raw: dict[str, Any], name: str) -> dict[str, str]:
-    return {str(key): _text(raw[name], key) for key in raw[name]}
+    table = raw[name]
+    return {str(key): _text(table, key) for key, _ in table.items()}
 
 
 def _provenance(raw: dict[str, Any]) -> Provenance:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from wheelgrid import __version__
 from wheelgrid.core.build import Build
+from wheelgrid.core.errors import CouldNotCheckError
 from wheelgrid.core.evidence import Observation, Provenance, is_weaker
 from wheelgrid.core.rung import RUNGS, Outcome, Rung, RungResult
 from wheelgrid.engines.builder import Built, LocalBuilder
-from wheelgrid.engines.environments import Environments
+from wheelgrid.engines.environments import Environments, payload
 from wheelgrid.engines.process import Processes
 from wheelgrid.engines.progress import Progress
 from wheelgrid.engines.records import decode_observation, record_name, write_record
@@ -48,7 +49,13 @@ class UnitResult:
     @property
     def outcome(self) -> Outcome:
         """Passed if every wanted rung passed, else the outcome of the first that did not."""
-        wanted = [r.outcome for r in self.rungs if self.unit.wants(r.rung)]
+        # Resolution stands below building on the ladder, but is only asked for with a test.
+        installs = self.unit.wants(Rung.INSTALLED)
+        wanted = [
+            r.outcome
+            for r in self.rungs
+            if self.unit.wants(r.rung) and (installs or r.rung in {Rung.BUILT, Rung.AUDITED})
+        ]
         if not wanted:
             return Outcome.UNKNOWN
         return next((o for o in wanted if o is not Outcome.PASSED), Outcome.PASSED)
@@ -75,6 +82,7 @@ class _Run:
         """Bring builds up to date, the longest first, within cores and memory."""
         tasks: list[Task[Action]] = []
         done: dict[str, Built] = {}
+        self.builder.fetch_interpreters(builds)
         for build in builds:
             action = self.store.action(build)
             if action.sign == "=":
@@ -98,7 +106,13 @@ class _Run:
                 )
             )
         host = self.store.host
-        results = run_tasks(tasks, self.builder.run, cores=host.cores, memory_mib=host.memory_mib)
+        results = run_tasks(
+            tasks,
+            self.builder.run,
+            cores=host.cores,
+            memory_mib=host.memory_mib,
+            stop=self.processes.stop,
+        )
         return done | {action.build.id: built for action, built in results}
 
     def test_key(self, unit: Unit, built: Built) -> str:
@@ -110,6 +124,8 @@ class _Run:
             TEST_REVISION,
             built.sha256,
             unit.cell.id,
+            recipe.import_name,
+            [file_sha256(p) for p in sorted(payload(".").glob("*.py"))],
             [file_sha256(folder / name) for name in recipe.tests],
             list(recipe.test_requires),
             interpreter.patch if interpreter else None,
@@ -164,6 +180,9 @@ class _Run:
         if built.wheel is not None and unit.wants(Rung.INSTALLED):
             tested, resolved = self.tester.run(unit, built)
             rungs = (*built.rungs, *tested)
+        if self.processes.stopped.is_set():
+            msg = "the run was stopped"
+            raise CouldNotCheckError(msg)
         rungs = _complete(unit, tuple(self._cleaned(r) for r in rungs))
         observation = self._observation(unit, built, rungs, key, resolved)
         before = self.recorded(unit)
@@ -243,6 +262,7 @@ def run_units(
                 lambda unit, _: run.test(unit, built[unit.build.id]),
                 cores=store.host.cores,
                 memory_mib=store.host.memory_mib,
+                stop=run.processes.stop,
             )
         finally:
             run.processes.stop()

@@ -65,8 +65,28 @@ class _Pool(Generic[T, R]):
                 self.running -= 1
                 self.changed.notify_all()
 
-    def run(self, tasks: Sequence[Task[T]], do: Callable[[T, int], R]) -> list[tuple[T, R]]:
-        """Run all tasks; the first failure stops the admission of others and is raised."""
+    def run(
+        self, tasks: Sequence[Task[T]], do: Callable[[T, int], R], stop: Callable[[], None]
+    ) -> list[tuple[T, R]]:
+        """Run all tasks; the first failure stops the admission of others and is raised.
+
+        On an interrupt `stop` is called, and the running tasks are waited for: none writes
+        anything after this method has ended.
+        """
+        try:
+            self._admit(tasks, do)
+        except BaseException:
+            stop()
+            with self.changed:
+                while self.running:
+                    self.changed.wait(timeout=0.2)
+            raise
+        if self.failure is not None:
+            raise self.failure
+        return self.results
+
+    def _admit(self, tasks: Sequence[Task[T]], do: Callable[[T, int], R]) -> None:
+        """Start tasks as tokens allow, until all have ended or one has failed."""
         waiting = sorted(tasks, key=lambda t: -t.minutes)
         with self.changed:
             while (waiting and self.failure is None) or self.running:
@@ -81,13 +101,18 @@ class _Pool(Generic[T, R]):
                 self.memory -= jobs * task.memory_mib
                 self.running += 1
                 threading.Thread(target=self.work, args=(task, jobs, do), daemon=True).start()
-        if self.failure is not None:
-            raise self.failure
-        return self.results
 
 
 def run_tasks(
-    tasks: Sequence[Task[T]], do: Callable[[T, int], R], *, cores: int, memory_mib: int
+    tasks: Sequence[Task[T]],
+    do: Callable[[T, int], R],
+    *,
+    cores: int,
+    memory_mib: int,
+    stop: Callable[[], None] = lambda: None,
 ) -> list[tuple[T, R]]:
-    """Run `do(item, jobs)` for every task; results in order of completion."""
-    return _Pool[T, R](cores, memory_mib).run(tasks, do)
+    """Run `do(item, jobs)` for every task; results in order of completion.
+
+    `stop` must end what `do` is waiting for; it is called when the caller is interrupted.
+    """
+    return _Pool[T, R](cores, memory_mib).run(tasks, do, stop)

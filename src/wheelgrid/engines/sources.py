@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import http.client
 import os
 import shutil
 import tarfile
@@ -31,9 +33,11 @@ def file_sha256(path: Path) -> str:
 def _is_clutter(path: Path) -> bool:
     """Files that a build leaves in a source tree; they are no part of its identity."""
     parts = path.parts
-    return any(
-        p in {"__pycache__", "build", ".git"} or p.endswith(".egg-info") for p in parts
-    ) or path.suffix in {".pyc", ".so", ".o"}
+    return (
+        parts[0] in {"build", ".git"}
+        or any(p == "__pycache__" or p.endswith(".egg-info") for p in parts)
+        or path.suffix in {".pyc", ".so", ".o"}
+    )
 
 
 def _tree(root: Path) -> Iterable[Path]:
@@ -47,7 +51,8 @@ def tree_digest(root: Path) -> str:
     digest = hashlib.sha256()
     for path in _tree(root):
         name = path.relative_to(root).as_posix()
-        digest.update(f"{name}\0{file_sha256(path)}\n".encode())
+        executable = os.access(path, os.X_OK)
+        digest.update(f"{name}\0{executable}\0{file_sha256(path)}\n".encode())
     return digest.hexdigest()
 
 
@@ -101,7 +106,7 @@ def fetch_sdist(recipe: Recipe, source: SdistSource, cache: Path, *, uv: Uv, log
             try:
                 _download(url, part)
                 break
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, http.client.HTTPException) as error:
                 if attempt == _ATTEMPTS:
                     msg = f"{source.filename} could not be fetched: {error}"
                     raise CouldNotCheckError(msg) from error
@@ -138,7 +143,9 @@ def unpack(archive: Path, folder: Path) -> Path:
                     msg = f"{archive.name} unpacks to more than {_MAX_UNPACKED} bytes"
                     raise BuildError(msg)
                 tar.extract(member, folder, filter="data")
-    except (tarfile.TarError, EOFError) as error:
+    except (tarfile.TarError, EOFError, OSError, KeyError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise
         msg = f"{archive.name} is not a sound sdist: {error}"
         raise BuildError(msg) from error
     tops = [p for p in folder.iterdir() if p.is_dir()]

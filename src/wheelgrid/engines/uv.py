@@ -90,6 +90,9 @@ class Uv:
     def freeze(self, environment: Path, *, log: Path) -> dict[str, str]:
         """Installed distributions and their versions."""
         result = self.run("pip", "freeze", "--python", str(environment / "bin" / "python"), log=log)
+        if not result.ok:
+            msg = f"uv cannot list what is installed: {result.last_lines(3)}"
+            raise CouldNotCheckError(msg)
         pairs = (line.partition("==") for line in result.output.splitlines() if "==" in line)
         return {name: version for name, _, version in pairs}
 

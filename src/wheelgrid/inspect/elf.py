@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import IO
 
 from elftools.common.exceptions import ELFError
@@ -16,6 +17,9 @@ __all__ = ["ElfFacts", "NotReadableError", "read_elf"]
 
 _GLIBC = re.compile(r"GLIBC_(\d+(?:\.\d+)+)\Z")
 _MAX_SYMBOLS = 5_000_000
+_MAX_NAME = 64 * 1024
+_MAX_NAMES = 512 << 20
+_MAX_VERSIONS = 65_536
 
 
 class NotReadableError(Exception):
@@ -33,7 +37,7 @@ class ElfFacts:
     glibc_symbol: str
     version_files: tuple[str, ...]
     undefined: frozenset[str]
-    defined: frozenset[str]
+    entry_points: frozenset[str]
     sections: frozenset[str]
 
 
@@ -45,41 +49,74 @@ def _versions(elf: ELFFile) -> tuple[dict[int, str], tuple[str, ...]]:
     """Version names by index, and the libraries that they are asked of."""
     names: dict[int, str] = {}
     files: list[str] = []
+    count = 0
     for section in elf.iter_sections():
-        if isinstance(section, GNUVerNeedSection):
-            for need, auxiliaries in section.iter_versions():
-                files.append(str(need.name))
-                names.update({aux["vna_other"]: aux.name for aux in auxiliaries})
+        if not isinstance(section, GNUVerNeedSection):
+            continue
+        for need, auxiliaries in section.iter_versions():
+            files.append(str(need.name))
+            count += 1
+            for aux in auxiliaries:
+                names[aux["vna_other"]] = aux.name
+                count += 1
+                if count > _MAX_VERSIONS:
+                    break
+            if count > _MAX_VERSIONS:
+                msg = f"more than {_MAX_VERSIONS} version needs"
+                raise NotReadableError(msg)
     return names, tuple(files)
 
 
 def _symbols(
     elf: ELFFile, versions: dict[int, str]
 ) -> tuple[set[str], set[str], tuple[int, ...], str]:
+    """Undefined symbols, defined module entry points, the glibc floor and what causes it.
+
+    Of the defined symbols only PyInit_* are kept: a large library has millions of others.
+    """
     undefined: set[str] = set()
-    defined: set[str] = set()
+    entry_points: set[str] = set()
     floor: tuple[int, ...] = ()
-    cause = ""
+    cause, read = "", 0
     table = elf.get_section_by_name(".dynsym")
     if not isinstance(table, SymbolTableSection):
-        return undefined, defined, floor, cause
+        return undefined, entry_points, floor, cause
     if table.num_symbols() > _MAX_SYMBOLS:
         msg = f"{table.num_symbols()} dynamic symbols"
         raise NotReadableError(msg)
     versym = elf.get_section_by_name(".gnu.version")
     version_of = versym.get_symbol if isinstance(versym, GNUVerSymSection) else None
     for index, symbol in enumerate(table.iter_symbols()):
-        if not symbol.name:
+        name = symbol.name
+        read += len(name)
+        if len(name) > _MAX_NAME or read > _MAX_NAMES:
+            msg = "symbol names beyond all measure"
+            raise NotReadableError(msg)
+        if not name:
             continue
         if symbol["st_shndx"] != "SHN_UNDEF":
-            defined.add(symbol.name)
+            if name.startswith("PyInit_"):
+                entry_points.add(name)
             continue
-        undefined.add(symbol.name)
+        undefined.add(name)
         number = version_of(index)["ndx"] if version_of is not None else 0
         match = _GLIBC.match(versions.get(number, "")) if isinstance(number, int) else None
         if match and _number(match[1]) > floor:
-            floor, cause = _number(match[1]), symbol.name
-    return undefined, defined, floor, cause
+            floor, cause = _number(match[1]), name
+    return undefined, entry_points, floor, cause
+
+
+def _dynamic(elf: ELFFile) -> list[DynamicTag]:
+    """The dynamic tags. The loader goes by program headers: a file that has those, but no
+    sections to read symbols from, cannot be judged here.
+    """
+    section = elf.get_section_by_name(".dynamic")
+    if isinstance(section, DynamicSection):
+        return list(islice(section.iter_tags(), _MAX_VERSIONS))
+    if any(s["p_type"] == "PT_DYNAMIC" for s in elf.iter_segments()):
+        msg = "it is linked dynamically, but has no section headers"
+        raise NotReadableError(msg)
+    return []
 
 
 def _runpath(tags: list[DynamicTag]) -> tuple[str, ...]:
@@ -96,10 +133,9 @@ def read_elf(stream: IO[bytes]) -> ElfFacts:
     """Read one ELF file; NotReadableError says what is wrong with a damaged one."""
     try:
         elf = ELFFile(stream)
-        dynamic = elf.get_section_by_name(".dynamic")
-        tags = list(dynamic.iter_tags()) if isinstance(dynamic, DynamicSection) else []
+        tags = _dynamic(elf)
         versions, files = _versions(elf)
-        undefined, defined, floor, cause = _symbols(elf, versions)
+        undefined, entry_points, floor, cause = _symbols(elf, versions)
         return ElfFacts(
             machine=str(elf["e_machine"]),
             needed=tuple(str(t.needed) for t in tags if t.entry.d_tag == "DT_NEEDED"),  # type: ignore[attr-defined]
@@ -108,7 +144,7 @@ def read_elf(stream: IO[bytes]) -> ElfFacts:
             glibc_symbol=cause,
             version_files=files,
             undefined=frozenset(undefined),
-            defined=frozenset(defined),
+            entry_points=frozenset(entry_points),
             sections=frozenset(s.name for s in elf.iter_sections()),
         )
     except NotReadableError:

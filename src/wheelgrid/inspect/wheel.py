@@ -6,26 +6,53 @@ import base64
 import csv
 import hashlib
 import io
+import lzma
+import struct
 import tempfile
 import zipfile
 import zlib
 from dataclasses import dataclass, field
 from email.message import Message
 from email.parser import HeaderParser
+from math import prod
 from pathlib import Path, PurePosixPath
 
-from packaging.requirements import Requirement
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.tags import Tag, parse_tag
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
 from wheelgrid.inspect.elf import ElfFacts, NotReadableError, read_elf
 
-__all__ = ["Member", "Wheel", "WheelName", "read_wheel", "record_hash", "required_names"]
+__all__ = [
+    "Member",
+    "Wheel",
+    "WheelName",
+    "read_wheel",
+    "record_hash",
+    "required_names",
+    "requirements",
+]
 
 _CHUNK = 1 << 20
 _MAX_MEMBERS = 100_000
 _MAX_METADATA = 8 << 20
+_MAX_TOTAL = 32 << 30
+_MAX_NATIVE = 4 << 30
+_MAX_TAGS = 1000
+# Everything that a damaged or hostile archive makes zipfile and its decompressors raise.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    csv.Error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 _IN_MEMORY = 16 << 20
 _ELF_MAGIC = b"\x7fELF"
 _OTHER_NATIVE = {
@@ -68,6 +95,8 @@ class Wheel:
     members: dict[str, Member] = field(default_factory=dict)
     damage: list[tuple[str, str]] = field(default_factory=list)
     dist_info: str = ""
+    dist_infos: set[str] = field(default_factory=set)
+    about: Message | None = None
     metadata: Message | None = None
     wheel_tags: frozenset[Tag] = frozenset()
     record: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -84,6 +113,10 @@ def _looks_native(path: str) -> bool:
 
 
 def _parse_name(wheel: Wheel) -> None:
+    parts = wheel.file.stem.split("-")[-3:]
+    if prod(p.count(".") + 1 for p in parts) > _MAX_TAGS:
+        wheel.name_error = f"the compressed tag set stands for more than {_MAX_TAGS} tags"
+        return
     try:
         distribution, version, _, tags = parse_wheel_filename(wheel.file.name)
     except InvalidWheelFilename as error:
@@ -116,12 +149,14 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[Membe
             if size > info.file_size:
                 msg = "holds more than the directory says"
                 raise zipfile.BadZipFile(msg)
-            if keep:
+            if keep and size <= _MAX_NATIVE:
                 copy.write(chunk)
             chunk = stream.read(_CHUNK)
         elf, unreadable, text = None, "", b""
         copy.seek(0)
-        if native == "ELF":
+        if native == "ELF" and size > _MAX_NATIVE:
+            unreadable = f"is larger than {_MAX_NATIVE} bytes"
+        elif native == "ELF":
             try:
                 elf = read_elf(copy)
             except NotReadableError as error:
@@ -140,16 +175,19 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[Membe
 
 
 def _take_metadata(wheel: Wheel, path: str, text: bytes) -> None:
+    """Keep METADATA, WHEEL and RECORD of top-level .dist-info folders."""
     folder, _, name = path.rpartition("/")
     if "/" in folder or not folder.endswith(".dist-info"):
         return
+    wheel.dist_infos.add(folder)
     decoded = text.decode("utf-8", errors="replace")
     if name == "METADATA":
         wheel.dist_info = folder
         wheel.metadata = HeaderParser().parsestr(decoded)
     elif name == "WHEEL":
-        tags = HeaderParser().parsestr(decoded).get_all("Tag") or []
-        wheel.wheel_tags = frozenset(t for tag in tags for t in _tags(str(tag)))
+        wheel.about = HeaderParser().parsestr(decoded)
+        tags = wheel.about.get_all("Tag") or []
+        wheel.wheel_tags = frozenset(t for tag in tags[:_MAX_TAGS] for t in _tags(str(tag)))
     elif name == "RECORD":
         for row in csv.reader(io.StringIO(decoded)):
             if len(row) == 3:  # noqa: PLR2004 - path, hash, size
@@ -157,6 +195,10 @@ def _take_metadata(wheel: Wheel, path: str, text: bytes) -> None:
 
 
 def _tags(text: str) -> frozenset[Tag]:
+    """The tags of a compressed set; nothing for one that is malformed or explodes."""
+    parts = text.split("-")
+    if len(parts) != 3 or prod(p.count(".") + 1 for p in parts) > _MAX_TAGS:  # noqa: PLR2004
+        return frozenset()
     try:
         return frozenset(parse_tag(text))
     except ValueError:
@@ -168,6 +210,27 @@ def record_hash(sha256: str) -> str:
     return "sha256=" + base64.urlsafe_b64encode(bytes.fromhex(sha256)).rstrip(b"=").decode()
 
 
+def _read_members(wheel: Wheel, archive: zipfile.ZipFile) -> None:
+    infos = archive.infolist()
+    total = sum(info.file_size for info in infos)
+    if len(infos) > _MAX_MEMBERS or total > _MAX_TOTAL:
+        wheel.damage.append((wheel.file.name, f"has {len(infos)} members of {total} bytes"))
+        return
+    for info in infos:
+        if info.is_dir():
+            continue
+        try:
+            member, text = _read_member(archive, info)
+            if text:
+                _take_metadata(wheel, info.filename, text)
+        except _DAMAGE as error:
+            wheel.damage.append((info.filename, str(error) or type(error).__name__))
+            continue
+        if info.filename in wheel.members:
+            wheel.damage.append((info.filename, "is in the archive twice"))
+        wheel.members[info.filename] = member
+
+
 def read_wheel(file: Path) -> Wheel:
     """Read every member of a wheel; damage is recorded, never raised.
 
@@ -175,44 +238,39 @@ def read_wheel(file: Path) -> Wheel:
     """
     wheel = Wheel(file)
     _parse_name(wheel)
-    try:
-        with zipfile.ZipFile(file) as archive:
-            infos = archive.infolist()
-            if len(infos) > _MAX_MEMBERS:
-                wheel.damage.append((file.name, f"has {len(infos)} members"))
-                return wheel
-            for info in infos:
-                if info.is_dir():
-                    continue
-                try:
-                    member, text = _read_member(archive, info)
-                except (
-                    zipfile.BadZipFile,
-                    zlib.error,
-                    EOFError,
-                    NotImplementedError,
-                    RuntimeError,
-                ) as error:
-                    wheel.damage.append((info.filename, str(error) or type(error).__name__))
-                    continue
-                if info.filename in wheel.members:
-                    wheel.damage.append((info.filename, "is in the archive twice"))
-                wheel.members[info.filename] = member
-                if text:
-                    _take_metadata(wheel, info.filename, text)
-    except (zipfile.BadZipFile, EOFError) as error:
-        wheel.damage.append((file.name, f"is not a zip archive: {error}"))
+    with file.open("rb") as handle:
+        try:
+            with zipfile.ZipFile(handle) as archive:
+                _read_members(wheel, archive)
+        except _DAMAGE as error:
+            wheel.damage.append((file.name, f"is not a sound zip archive: {error}"))
     return wheel
 
 
 def required_names(file: Path) -> frozenset[str]:
-    """Normalised names of the distributions that a wheel requires, extras left out."""
+    """Normalised names of the distributions that a wheel requires, extras left out.
+
+    A requirement that cannot be read is left out here; the audit reports it.
+    """
+    wheel = Wheel(file)
     with zipfile.ZipFile(file) as archive:
-        paths = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA")]
-        text = archive.read(paths[0]).decode("utf-8", errors="replace") if paths else ""
-    found: set[str] = set()
-    for line in HeaderParser().parsestr(text).get_all("Requires-Dist") or []:
-        requirement = Requirement(str(line))
-        if requirement.marker is None or "extra" not in str(requirement.marker):
-            found.add(canonicalize_name(requirement.name))
-    return frozenset(found)
+        for name in archive.namelist():
+            if name.count("/") == 1 and name.endswith(".dist-info/METADATA"):
+                _take_metadata(wheel, name, archive.read(name)[:_MAX_METADATA])
+    return frozenset(
+        canonicalize_name(r.name)
+        for r in requirements(wheel)[0]
+        if r.marker is None or "extra" not in str(r.marker)
+    )
+
+
+def requirements(wheel: Wheel) -> tuple[list[Requirement], list[str]]:
+    """Requires-Dist of a wheel: those that can be read, and the texts of those that cannot."""
+    good: list[Requirement] = []
+    bad: list[str] = []
+    for text in (wheel.metadata.get_all("Requires-Dist") or []) if wheel.metadata else []:
+        try:
+            good.append(Requirement(str(text)))
+        except InvalidRequirement:
+            bad.append(str(text))
+    return good, bad

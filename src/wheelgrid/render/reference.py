@@ -7,7 +7,7 @@ import re
 import click
 
 from wheelgrid.core.errors import ExitCode
-from wheelgrid.inspect.audit import RULES
+from wheelgrid.inspect.findings import RULES
 
 __all__ = ["BANNER", "reference_pages"]
 
@@ -18,7 +18,8 @@ _MEANING = {
     ExitCode.FAILURES: "The work ran and found failures.",
     ExitCode.USAGE: "The command line or a file that it reads is wrong.",
     ExitCode.COULD_NOT_CHECK: "The tool could not look (no network, interpreter or compiler).",
-    ExitCode.INTERRUPTED: "Stopped by Ctrl-C.",
+    ExitCode.DEFECT: "wheelgrid itself is wrong; a traceback is shown. Please report it.",
+    ExitCode.INTERRUPTED: "Stopped by Ctrl-C or SIGTERM.",
 }
 
 

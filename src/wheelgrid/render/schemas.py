@@ -11,7 +11,7 @@ from wheelgrid.core.evidence import Kind
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.recipe import Abi
 from wheelgrid.core.rung import Outcome, Rung
-from wheelgrid.inspect.audit import Level
+from wheelgrid.inspect.findings import Level
 from wheelgrid.reports.model import State
 
 __all__ = ["schema_texts"]

@@ -11,7 +11,7 @@ from enum import StrEnum
 from wheelgrid.core.build import Build
 from wheelgrid.core.cell import Cell
 from wheelgrid.core.decision import Decision, Reason
-from wheelgrid.core.evidence import Kind, Observation, Source
+from wheelgrid.core.evidence import Kind, Observation, Source, is_weaker
 from wheelgrid.core.knowledge import Feature, Knowledge
 from wheelgrid.core.lifecycle import Sunset
 from wheelgrid.core.recipe import Abi
@@ -60,7 +60,7 @@ class State(StrEnum):
             State.UNTESTED: "nothing was built or executed: unknown, not unsupported",
             State.NO_BUILD: "wanted, but no recipe covers it",
             State.GAP: "upstream publishes no such torch",
-            State.SUNSET: "ended: past its sunset",
+            State.SUNSET: "ended, or ends, by a dated sunset",
             State.EXCLUDED: "excluded by policy, or no such runtime on the platform",
         }[self]
 
@@ -260,19 +260,27 @@ def _rungs(
 
 
 class _Records:
-    """Records by package and cell, and by build for wheels that torch does not touch."""
+    """Records by build and cell; by build alone for wheels that torch does not touch.
+
+    The build id holds the package's version: a record about an older one is not shown.
+    """
 
     def __init__(self, records: Iterable[Observation]) -> None:
         """Of two records of the same thing, the one that is not weaker counts."""
-        self.exact: dict[tuple[str, str], Observation] = {}
-        self.by_build: dict[str, Observation] = {}
-        for record in sorted(records, key=lambda r: (not r.has_unknown, r.provenance.time)):
-            self.exact[record.package, record.cell] = record
-            self.by_build[record.build] = record
+        self.exact: dict[object, Observation] = {}
+        self.by_build: dict[object, Observation] = {}
+        for record in sorted(records, key=lambda r: r.provenance.time):
+            for table, key in (
+                (self.exact, (record.build, record.cell)),
+                (self.by_build, record.build),
+            ):
+                before = table.get(key)
+                if before is None or not is_weaker(record, before):
+                    table[key] = record
 
     def find(self, build: Build, cell: Cell) -> tuple[Observation | None, str]:
         """The record for a cell, and the cell it was made in when that is another."""
-        exact = self.exact.get((build.package, cell.id))
+        exact = self.exact.get((build.id, cell.id))
         if exact is not None:
             return exact, ""
         other = self.by_build.get(build.id)
