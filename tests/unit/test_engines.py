@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,19 +13,19 @@ import pytest
 from packaging.version import Version
 
 from wheelgrid.core.accelerator import Accelerator, Family
-from wheelgrid.core.errors import CouldNotCheckError
+from wheelgrid.core.errors import BadInputError, CouldNotCheckError
 from wheelgrid.core.evidence import Observation, Provenance, is_weaker
 from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.rung import Check, Outcome, Rung, RungResult
 from wheelgrid.engines.faults import infrastructure_fault
-from wheelgrid.engines.indexes import pip_settings, uv_arguments
+from wheelgrid.engines.indexes import pip_settings, unreachable, uv_arguments
 from wheelgrid.engines.interpreters import Interpreter
-from wheelgrid.engines.process import child_environment
+from wheelgrid.engines.process import Processes, Result, child_environment
 from wheelgrid.engines.records import decode_observation, read_records, write_record
 from wheelgrid.engines.scheduler import Task, run_tasks
 from wheelgrid.engines.sources import tree_digest
 from wheelgrid.engines.store import write_atomically
-from wheelgrid.engines.tester import executed_rung
+from wheelgrid.engines.tester import executed_rung, machine_fault
 from wheelgrid.engines.text import MAX_TEXT, Cleaner
 from wheelgrid.engines.torch_source import facts_disagree
 
@@ -325,3 +326,75 @@ def test_a_run_that_could_not_look_says_nothing_against_one_that_did(
     assert is_weaker(observation, newer)
     assert not is_weaker(newer, observation)
     assert not is_weaker(observation, observation)
+
+
+@pytest.mark.parametrize(
+    "text", ["index-url = x\n", "[global]\nindex-url = a\nindex-url = b\n", "[global]\n\xff"]
+)
+def test_a_broken_pip_configuration_is_one_clear_error(tmp_path: Path, text: str) -> None:
+    conf = tmp_path / "pip.conf"
+    conf.write_bytes(text.encode("latin-1"))
+    env = {"HOME": str(tmp_path), "XDG_CONFIG_DIRS": str(tmp_path), "PIP_CONFIG_FILE": str(conf)}
+    with pytest.raises(BadInputError, match="pip's configuration cannot be read"):
+        pip_settings(env)
+
+
+def test_pips_wish_for_no_index_is_respected(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "XDG_CONFIG_DIRS": str(tmp_path), "PIP_NO_INDEX": "true"}
+    assert "--no-index" in uv_arguments(env)
+    assert "--no-index" not in uv_arguments({**env, "PIP_NO_INDEX": "0"})
+    assert "--default-index" not in uv_arguments({**env, "PIP_INDEX_URL": " "})
+
+
+@pytest.mark.parametrize(
+    "url", ["foo", "", "http://a b/", "ftp://x.example/", "http://127.0.0.1:9"]
+)
+def test_an_address_that_cannot_be_asked_is_a_reason_not_a_crash(url: str) -> None:
+    assert unreachable(url)
+
+
+def test_an_interrupt_waits_for_what_runs_and_nothing_is_reported_after_it() -> None:
+    started, release = threading.Event(), threading.Event()
+    finished: list[str] = []
+
+    def do(name: str, _: int) -> None:
+        started.set()
+        release.wait(10)
+        finished.append(name)
+
+    def interrupt() -> None:
+        started.wait(10)
+        signal.raise_signal(signal.SIGINT)
+
+    stopped: list[bool] = []
+
+    def stop() -> None:
+        stopped.append(True)
+        release.set()
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        run_tasks([Task(item="slow")], do, cores=1, memory_mib=4000, stop=stop)
+    assert stopped == [True]
+    assert finished == ["slow"]
+
+
+def test_a_stopped_run_starts_and_reports_nothing_more(tmp_path: Path) -> None:
+    processes = Processes({})
+    processes.stop()
+    with pytest.raises(CouldNotCheckError, match="the run was stopped"):
+        processes.run(["true"], log=tmp_path / "log")
+
+
+@pytest.mark.parametrize(
+    ("status", "output", "words"),
+    [
+        (-9, "", "killed from outside"),
+        (-6, "terminate called after throwing an instance of 'std::bad_alloc'", ""),
+        (1, "OSError: [Errno 28] No space left on device", "the disk is full"),
+        (1, "Could not resolve host", ""),
+    ],
+)
+def test_what_a_test_prints_does_not_excuse_its_crash(status: int, output: str, words: str) -> None:
+    found = machine_fault(Result(status, output))
+    assert found.startswith(words) if words else found == ""

@@ -115,6 +115,23 @@ def test_a_torch_free_wheel_counts_elsewhere_as_derived_and_never_alone_as_passe
     assert scatter == []
 
 
+def test_a_record_about_an_older_version_is_not_shown(plan: Plan) -> None:
+    old = replace(record(plan, "torch-scatter"), build="torch-scatter-2.1.1-old")
+    assert state_of(make_site(plan, [old]), CELL) is State.UNTESTED
+
+
+def test_a_run_without_a_device_does_not_hide_one_with_it(plan: Plan) -> None:
+    passed = record(plan, "gridprobe")
+    later = replace(passed.provenance, time="2027-01-01T00:00:00+00:00")
+    skipped = replace(
+        record(plan, "gridprobe", last=Outcome.SKIPPED, why="no device"), provenance=later
+    )
+    every = [record(plan, n) for n in plan.matrix.packages if n != "gridprobe"]
+    assert state_of(make_site(plan, [*every, passed, skipped]), CELL) is State.PASSED
+    other = replace(skipped, wheel_sha256="2" * 64)
+    assert state_of(make_site(plan, [*every, passed, other]), CELL) is State.PARTIAL
+
+
 def test_the_newest_record_of_a_cell_wins(plan: Plan) -> None:
     old = record(plan, "regex", last=Outcome.FAILED, why="x")
     new = replace(

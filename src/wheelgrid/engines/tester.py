@@ -25,7 +25,7 @@ from wheelgrid.engines.uv import Uv
 from wheelgrid.inspect.wheel import required_names
 from wheelgrid.planning.select import Unit
 
-__all__ = ["Tester", "executed_rung"]
+__all__ = ["Tester", "executed_rung", "machine_fault"]
 
 _TIMEOUT = 900.0
 _DEVICE_OF = {Family.CUDA: "cuda", Family.ROCM: "hip", Family.XPU: "xpu", Family.MPS: "mps"}
@@ -176,14 +176,14 @@ class Tester:
             found = [_check(raw) for raw in reported] if isinstance(reported, list) else []
             checks += found
             if not found or (not result.ok and all(c.outcome is not Outcome.FAILED for c in found)):
-                fault = _machine_fault(result)
+                fault = machine_fault(result)
                 outcome = Outcome.UNKNOWN if fault else Outcome.FAILED
                 detail = f"{fault + ': ' if fault else ''}{_ended(result)}"
                 checks.append(Check(name=name, outcome=outcome, detail=detail))
         return executed_rung(tuple(checks), unit.cell.accelerator.family)
 
 
-def _machine_fault(result: Result) -> str:
+def machine_fault(result: Result) -> str:
     """What of the machine ended a script. What a script prints is its own word: only a kill
     from outside (the kernel's, out of memory) and a full disk are taken for the machine's.
     """
