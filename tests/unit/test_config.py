@@ -279,3 +279,55 @@ def test_faults_of_all_files_come_together(tmp_path: Path) -> None:
     for expected in ("missing key 'name'", "missing key 'packages'", "missing key 'torch'"):
         assert expected in messages
     assert sum("without quotes" in m for m in messages) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: !!python/object:os.system x\n", "expected a mapping"),
+        ("axes: {python: !!binary aGk=}\n", "expected"),
+        ("schema: ~\n", "without quotes is read as nothing"),
+        ("schema: [1]\n", "expected a string, found a list"),
+        ("schema: 1_000\n", "read as the number"),
+        ("axes: nothing\n", "expected a mapping, found 'nothing'"),
+        ("packages: {}\n", "expected a list, found a mapping"),
+        ("toolchains: {cuda13.0: {}}\n", "missing key 'requires'"),
+        ("tiers: {t: [{}]}\n", "missing key 'packages'"),
+        ("exclude: [{}]\n", "missing key 'when'"),
+    ],
+)
+def test_odd_nodes_are_faults_never_crashes(text: str, words: str) -> None:
+    assert words in "\n".join(matrix_faults(text))
+
+
+def test_a_recipe_for_another_version_than_its_sdist_is_refused() -> None:
+    found = "\n".join(recipe_faults(RECIPE.replace('version: "1.0"', 'version: "2.0"')))
+    assert "demo-1.0.tar.gz is demo 1.0, the recipe is demo 2.0" in found
+    found = "\n".join(recipe_faults(RECIPE.replace("demo-1.0.tar.gz", "../x/demo-1.0.tar.gz")))
+    assert "is not a bare file name" in found
+
+
+def test_files_that_a_recipe_names_must_be_there(tmp_path: Path) -> None:
+    folder = tmp_path / "recipes" / "demo"
+    folder.mkdir(parents=True)
+    text = RECIPE.replace(
+        next(line for line in RECIPE.splitlines() if line.startswith("source")),
+        "source: {kind: directory, path: sorce}\npatches: [none.patch]",
+    )
+    (folder / "recipe.yaml").write_text(text, encoding="utf-8")
+    faults = Faults()
+    load_recipes(Project(tmp_path), ("demo",), faults)
+    found = "\n".join(str(f) for f in faults.found)
+    for words in ("smoke.py: no such file", "none.patch: no such file", "has neither pyproject"):
+        assert words in found
+
+
+def test_stable_recipes_and_directory_sources() -> None:
+    text = RECIPE.replace('{"*": none}', '{"*": libtorch-stable}') + (
+        'stable: {torch: "2.13", python: "3.11"}\n'
+    )
+    assert recipe_faults(text) == []
+    assert any(
+        "missing key 'path'" in f
+        for f in recipe_faults(RECIPE.replace("kind: sdist", "kind: directory"))
+    )
