@@ -284,7 +284,7 @@ def test_faults_of_all_files_come_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: !!python/object:os.system x\n", "expected a mapping"),
+        ("name: !!python/object:os.system x\n", "expected a string"),
         ("axes: {python: !!binary aGk=}\n", "expected"),
         ("schema: ~\n", "without quotes is read as nothing"),
         ("schema: [1]\n", "expected a string, found a list"),
