@@ -8,9 +8,17 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
+
+from wheelgrid.config.compat import load_knowledge
+from wheelgrid.config.files import Project
+from wheelgrid.config.matrix import load_matrix
+from wheelgrid.config.recipe import load_recipes
+from wheelgrid.config.yaml import Faults
+from wheelgrid.planning.plan import Plan, make_plan
 
 ROOT = Path(__file__).parent.parent
 UNIT_FOLDERS = {"unit", "property", "golden", "data"}
@@ -25,6 +33,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def repository() -> Path:
     """The root of this repository."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def plan() -> Plan:
+    """The shipped matrix, decided as of a fixed day."""
+    faults = Faults()
+    project = Project(ROOT)
+    matrix = load_matrix(project, faults)
+    assert matrix is not None
+    recipes = load_recipes(project, matrix.packages, faults)
+    knowledge = load_knowledge(project, faults, features=True)
+    faults.check()
+    return make_plan(matrix, recipes, knowledge, as_of=date(2026, 12, 1))
 
 
 @pytest.fixture(autouse=True)

@@ -12,34 +12,23 @@ import jsonschema
 import pytest
 
 from wheelgrid.cli.render import derived_files
-from wheelgrid.config.compat import load_knowledge
-from wheelgrid.config.files import Project
-from wheelgrid.config.matrix import load_matrix
-from wheelgrid.config.recipe import load_recipes
-from wheelgrid.config.yaml import Faults
 from wheelgrid.core.evidence import Kind
 from wheelgrid.core.recipe import DirectorySource
 from wheelgrid.engines.records import read_records
+from wheelgrid.planning.checks import dead_conditions
+from wheelgrid.planning.plan import Plan
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_matrix_recipes_and_compat_decode_without_a_fault() -> None:
-    faults = Faults()
-    project = Project(ROOT)
-    matrix = load_matrix(project, faults)
-    assert matrix is not None
-    recipes = load_recipes(project, matrix.packages, faults)
-    knowledge = load_knowledge(project, faults, features=True)
-    faults.check()
-    assert set(recipes) == set(matrix.packages)
-    assert {f.name for f in (ROOT / "recipes").iterdir()} == set(matrix.packages)
-    assert {str(t) for t in knowledge.torch} >= set(matrix.axis_values("torch"))
+def test_matrix_recipes_and_compat_belong_together(plan: Plan) -> None:
+    assert {f.name for f in (ROOT / "recipes").iterdir()} == set(plan.matrix.packages)
+    assert {str(t) for t in plan.knowledge.torch} >= set(plan.matrix.axis_values("torch"))
+    assert dead_conditions(plan.matrix, plan.recipes) == []
 
 
-def test_each_torch_2_14_feature_has_an_entry() -> None:
-    faults = Faults()
-    features = {f.id: f for f in load_knowledge(Project(ROOT), faults, features=True).features}
+def test_each_torch_2_14_feature_has_an_entry(plan: Plan) -> None:
+    features = {f.id: f for f in plan.knowledge.features}
     assert set(features) == {
         "nccl2",
         "reconfigure",
@@ -61,9 +50,8 @@ def test_each_torch_2_14_feature_has_an_entry() -> None:
             assert status.source.kind in {Kind.CLAIM, Kind.OBSERVATION, Kind.DERIVED}
 
 
-def test_the_python_3_10_sunset_has_its_published_dates() -> None:
-    faults = Faults()
-    sunsets = {s.id: s for s in load_knowledge(Project(ROOT), faults).sunsets}
+def test_the_python_3_10_sunset_has_its_published_dates(plan: Plan) -> None:
+    sunsets = {s.id: s for s in plan.knowledge.sunsets}
     stages = {str(s.name): (s.on.isoformat(), s.precision) for s in sunsets["python-3.10"].stages}
     assert sunsets["python-3.10"].last_release == "2.14"
     assert stages["nightlies_end"] == ("2026-09-21", "week")
@@ -71,14 +59,9 @@ def test_the_python_3_10_sunset_has_its_published_dates() -> None:
     assert stages["branch_cut"][0] == "2026-10-05"
 
 
-def test_recipe_files_exist_and_tests_print_the_protocol() -> None:
-    faults = Faults()
-    matrix = load_matrix(Project(ROOT), faults)
-    assert matrix is not None
-    for recipe in load_recipes(Project(ROOT), matrix.packages, faults).values():
+def test_every_recipe_has_tests_and_agrees_with_its_source(plan: Plan) -> None:
+    for recipe in plan.recipes.values():
         folder = ROOT / "recipes" / recipe.folder
-        for name in (*recipe.tests, *recipe.patches):
-            assert (folder / name).is_file(), f"{recipe.name}: {name}"
         assert recipe.tests, f"{recipe.name} has no test"
         assert recipe.import_name
         if isinstance(recipe.source, DirectorySource):

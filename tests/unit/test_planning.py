@@ -9,11 +9,6 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from wheelgrid.config.compat import load_knowledge
-from wheelgrid.config.files import Project
-from wheelgrid.config.matrix import load_matrix
-from wheelgrid.config.recipe import load_recipes
-from wheelgrid.config.yaml import Faults
 from wheelgrid.core.accelerator import Accelerator
 from wheelgrid.core.cell import Cell
 from wheelgrid.core.condition import Condition
@@ -29,24 +24,11 @@ from wheelgrid.engines import torch_source
 from wheelgrid.planning.checks import dead_conditions
 from wheelgrid.planning.collapse import collapse
 from wheelgrid.planning.decide import decide
-from wheelgrid.planning.plan import Plan, make_plan
+from wheelgrid.planning.plan import Plan
 from wheelgrid.planning.select import select_pattern, select_tier
 
 TODAY = date(2026, 12, 1)
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def plan() -> Plan:
-    """The shipped matrix, decided as of a fixed day."""
-    faults = Faults()
-    project = Project(ROOT)
-    matrix = load_matrix(project, faults)
-    assert matrix is not None
-    recipes = load_recipes(project, matrix.packages, faults)
-    knowledge = load_knowledge(project, faults, features=True)
-    assert faults.found == []
-    return make_plan(matrix, recipes, knowledge, as_of=TODAY)
 
 
 def source(kind: Kind, day: str, name: str = "s") -> Source:

@@ -6,38 +6,21 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from wheelgrid.config.compat import load_knowledge
-from wheelgrid.config.files import Project
-from wheelgrid.config.matrix import load_matrix
-from wheelgrid.config.recipe import load_recipes
-from wheelgrid.config.yaml import Faults
 from wheelgrid.core.errors import BadInputError
 from wheelgrid.core.evidence import Observation, Provenance
 from wheelgrid.core.rung import RUNGS, Check, Outcome, Rung, RungResult
-from wheelgrid.planning.plan import Plan, make_plan
+from wheelgrid.planning.plan import Plan
 from wheelgrid.reports.model import Site, State, make_site
 from wheelgrid.reports.site import MARKER, write_site
 
 ROOT = Path(__file__).parents[2]
 CELL = "torch2.13.0-cp311-linux_x86_64-cpu"
 HOSTILE = "</td><script>alert(1)</script> \"'javascript:x \x1b[31m\u202e" + "y" * 9000
-
-
-@pytest.fixture(scope="module")
-def plan() -> Plan:
-    faults = Faults()
-    project = Project(ROOT)
-    matrix = load_matrix(project, faults)
-    assert matrix is not None
-    recipes = load_recipes(project, matrix.packages, faults)
-    knowledge = load_knowledge(project, faults, features=True)
-    return make_plan(matrix, recipes, knowledge, as_of=date(2026, 12, 1))
 
 
 def record(

@@ -7,18 +7,14 @@ from pathlib import Path
 
 import click
 
-from wheelgrid.cli.context import as_of_option, json_option
-from wheelgrid.cli.work import run_command
+from wheelgrid.cli.work import run_command, unit_options
 from wheelgrid.core.rung import Rung
 
 __all__ = ["command"]
 
 
 @click.command(name="test", short_help="Install, import and execute.")
-@click.argument("patterns", nargs=-1)
-@click.option("--tier", default="stack", show_default=True, help="What to test without PATTERNS.")
-@as_of_option
-@json_option
+@unit_options
 @click.pass_obj
 def command(
     root: Path | None, *, patterns: tuple[str, ...], tier: str, as_of: date, as_json: bool

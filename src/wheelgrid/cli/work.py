@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
@@ -13,7 +14,14 @@ from typing import Any
 
 import click
 
-from wheelgrid.cli.context import load_plan, now, open_project, print_json
+from wheelgrid.cli.context import (
+    as_of_option,
+    json_option,
+    load_plan,
+    now,
+    open_project,
+    print_json,
+)
 from wheelgrid.cli.progress import GLYPH, elapsed, show_progress
 from wheelgrid.core.errors import CouldNotCheckError, ExitCode
 from wheelgrid.core.rung import RUNGS, Outcome, Rung
@@ -21,10 +29,22 @@ from wheelgrid.engines.run import UnitResult, run_units
 from wheelgrid.engines.store import Store
 from wheelgrid.planning.select import Unit, select_pattern, select_tier
 
-__all__ = ["run_command"]
+__all__ = ["run_command", "unit_options"]
 
 RUN_SCHEMA_VERSION = 1
 _MIN_FREE_BYTES = 2 << 30
+
+
+def unit_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what selects units: PATTERNS, --tier, --as-of and --json."""
+    for option in (
+        json_option,
+        as_of_option,
+        click.option("--tier", default="stack", show_default=True, help="Units without PATTERNS."),
+        click.argument("patterns", nargs=-1),
+    ):
+        function = option(function)
+    return function
 
 
 def _limit(units: tuple[Unit, ...], until: Rung) -> tuple[Unit, ...]:
