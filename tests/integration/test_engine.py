@@ -143,6 +143,8 @@ def test_from_source_to_executed_and_recorded_then_nothing_to_do(
     before = wheel.stat().st_mtime_ns
     second = wheelgrid("test", cwd=tiny)
     assert second.returncode == 0
+    assert second.stdout.splitlines()[0] == f"✓ passed  {UNIT} (up to date)"
+    assert second.stdout.splitlines()[1] == "1 units up to executed: 1 passed"
     assert "nothing to do: everything is up to date" in second.stdout
     assert wheel.stat().st_mtime_ns == before
 

@@ -75,7 +75,9 @@ def _document(results: list[UnitResult]) -> dict[str, Any]:
 
 
 def _why(result: UnitResult) -> str:
-    """The reason at the weakest rung that was wanted."""
+    """The reason at the rung that decided the outcome; empty when all passed."""
+    if result.outcome is Outcome.PASSED:
+        return ""
     for rung in result.rungs:
         if rung.outcome is result.outcome and result.unit.wants(rung.rung):
             return f"{rung.rung}: {rung.why}"
