@@ -145,7 +145,7 @@ def test_from_source_to_executed_and_recorded_then_nothing_to_do(
     assert second.returncode == 0
     assert second.stdout.splitlines()[0] == f"✓ passed  {UNIT} (up to date)"
     assert second.stdout.splitlines()[1] == "1 units up to executed: 1 passed"
-    assert "nothing to do: everything is up to date" in second.stdout
+    assert "nothing to do: all that can be done here is up to date" in second.stdout
     assert wheel.stat().st_mtime_ns == before
 
 

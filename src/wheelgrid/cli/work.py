@@ -95,12 +95,12 @@ def _lines(results: list[UnitResult], dist: Path, until: Rung) -> list[str]:
             lines += [f"    {line}" for line in why.splitlines()]
     counts = Counter(str(r.outcome) for r in results)
     wheels = {r.wheel for r in results if r.wheel}
-    done = not any(r.fresh for r in results)
+    done = all(not r.fresh or r.wheel is None for r in results)
     total = ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()))
     lines.append(f"{len(results)} units up to {until}: {total}")
     lines.append(f"{len(wheels)} wheels in {dist}")
     if done and results:
-        lines.append("nothing to do: everything is up to date")
+        lines.append("nothing to do: all that can be done here is up to date")
     return lines
 
 
