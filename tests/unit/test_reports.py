@@ -128,15 +128,18 @@ def test_the_newest_record_of_a_cell_wins(plan: Plan) -> None:
 def test_published_is_passed_only_where_it_was_seen(plan: Plan) -> None:
     site = make_site(plan, [])
 
-    def published(cell: str) -> RungResult:
+    def published(cell: str, package: str = "torch-scatter") -> RungResult:
         view = next(v for v in site.cells if v.cell.id == cell)
-        return next(r for r in view.packages[1].rungs if r.rung is Rung.PUBLISHED)
+        (item,) = [p for p in view.packages if p.package == package]
+        return next(r for r in item.rungs if r.rung is Rung.PUBLISHED)
 
     default = published("torch2.15.0-cp312-linux_x86_64-cuda13.2")
     assert default.outcome is Outcome.PASSED
     claimed = published("torch2.15.0-cp312-linux_x86_64-cuda13.0")
     assert claimed.outcome is Outcome.UNKNOWN
     assert claimed.why == "claimed, not seen: its index was not read"
+    free = published("torch2.15.0-cp312-linux_x86_64-cuda13.0", "regex")
+    assert (free.outcome, free.why) == (Outcome.SKIPPED, "the package needs no torch")
 
 
 def test_a_sunset_counts_the_cells_that_ended_because_of_it(plan: Plan) -> None:

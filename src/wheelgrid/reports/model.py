@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
@@ -245,13 +245,15 @@ def _rungs(
     if record is not None:
         found |= {r.rung: r for r in record.rungs}
     resolved = found.get(Rung.RESOLVED)
-    if build.abi.uses_torch and resolved is not None and resolved.outcome is Outcome.PASSED:
-        found[Rung.PUBLISHED] = replace(
-            found[Rung.PUBLISHED],
-            outcome=Outcome.PASSED,
-            why="",
-            evidence=tuple(e for e in resolved.evidence if e.startswith("torch==")),
-        )
+    torch = tuple(e for e in resolved.evidence if e.startswith("torch==")) if resolved else ()
+    if build.abi is Abi.NONE:
+        why = "the package needs no torch"
+        skipped = RungResult(rung=Rung.PUBLISHED, outcome=Outcome.SKIPPED, why=why)
+        found[Rung.PUBLISHED] = skipped
+    elif torch:
+        # It was installed, so it is published: better evidence than any statement.
+        passed = RungResult(rung=Rung.PUBLISHED, outcome=Outcome.PASSED, evidence=torch)
+        found[Rung.PUBLISHED] = passed
     missing = _needs(build, plan) if record is None else "the record does not say"
     return tuple(
         found.get(rung, RungResult(rung=rung, outcome=Outcome.UNKNOWN, why=missing))
