@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -215,6 +214,11 @@ class Store:
 
         The lock is the kernel's: it goes with the process, however that ends.
         """
+        try:
+            import fcntl  # late: planning works where POSIX locks do not exist
+        except ImportError as error:
+            msg = "the local engine needs a POSIX system"
+            raise CouldNotCheckError(msg) from error
         self.project.work.mkdir(exist_ok=True)
         with (self.project.work / "run.lock").open("w") as lock:
             try:
