@@ -176,3 +176,97 @@ def test_help_names_every_command_and_the_exit_codes(wheelgrid: Run) -> None:
     for name in ("plan", "explain", "build", "audit", "test", "report", "doctor"):
         assert f"\n  {name} " in shown
     assert "3 could not check" in " ".join(shown.split())
+
+
+def test_report_json_follows_its_schema_and_names_unreadable_records(
+    wheelgrid: Run, project: Path
+) -> None:
+    bad = project / ".wheelgrid" / "records" / "regex"
+    bad.mkdir(parents=True)
+    (bad / "x.json").write_text("{}", encoding="utf-8")
+    document = valid(wheelgrid("report", "--json", cwd=project).stdout, "report")
+    assert document["unreadable_records"][0]["file"] == ".wheelgrid/records/regex/x.json"
+    assert sum(document["states"].values()) == 24
+    page = (project / "site" / "index.html").read_text(encoding="utf-8")
+    assert ".wheelgrid/records/regex/x.json" in page
+
+
+def test_report_refuses_a_folder_that_it_did_not_write(wheelgrid: Run, project: Path) -> None:
+    shown = wheelgrid("report", "--out", str(project), cwd=project)
+    assert shown.returncode == 2
+    assert "is not a site that wheelgrid wrote" in shown.stderr
+    assert (project / "matrix.yaml").is_file()
+
+
+def test_collect_keeps_what_was_seen_and_refuses_what_is_no_record(
+    wheelgrid: Run, project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    source = tmp_path_factory.mktemp("records")
+    cell = "torch2.14.1-cp311-linux_x86_64-cpu"
+    record = {
+        "schema_version": 1,
+        "kind": "observation",
+        "package": "regex",
+        "package_version": "1.0",
+        "cell": cell,
+        "build": "b",
+        "key": "",
+        "wheel": "",
+        "wheel_sha256": "",
+        "rungs": [{"rung": "built", "outcome": "failed", "why": "a compiler error"}],
+        "provenance": {
+            "time": "2026-12-01T00:00:00+00:00",
+            "tool": "t",
+            "platform": "linux_x86_64",
+            "python": "3.11.7",
+            "host": {},
+            "inputs": {},
+        },
+    }
+    names = {"good": record, "blind": {**record, "package": "blind"}, "evil": record}
+    names["blind"]["rungs"] = [{"rung": "built", "outcome": "unknown", "why": "no network"}]
+    names["evil"] = {**record, "package": "../../../evil"}
+    (source / "any").mkdir()
+    for name, document in names.items():
+        (source / "any" / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+    dry = wheelgrid("collect", "--from", str(source), "--dry-run", cwd=project)
+    assert dry.stdout.startswith("1 records would be kept, 1 left out")
+    shown = wheelgrid("collect", "--from", str(source), cwd=project)
+    assert shown.returncode == 1, "an unreadable record is a failure"
+    assert "evil.json" in shown.stderr
+    runs = project / "compat" / "observations" / "runs"
+    kept = [p.relative_to(runs).as_posix() for p in runs.rglob("*.json")]
+    assert f"regex/{cell}.json" in kept
+    assert not list(project.parent.glob("**/evil"))
+    missing = wheelgrid("collect", "--from", str(source / "typo"), cwd=project)
+    assert missing.returncode == 2
+
+
+@pytest.mark.network
+def test_observe_lists_the_wheels_of_the_default_index(wheelgrid: Run, project: Path) -> None:
+    shown = wheelgrid("observe", "--dry-run", cwd=project)
+    if shown.returncode == 3:
+        pytest.skip("no package index can be reached")
+    document = json.loads(shown.stdout)
+    assert document["kind"] == "observation"
+    assert "torch-2.14.1-cp310-cp310-manylinux_2_28_x86_64.whl" in document["files"]
+    assert not any("2.15.0-cp310" in name for name in document["files"])
+    assert not (project / ".wheelgrid").exists()
+
+
+def test_a_defect_is_no_finding(project: Path) -> None:
+    """Exit code 70 and a traceback: a crash must not read as 'found failures'."""
+    code = (
+        "import sys\n"
+        "from wheelgrid.cli import main, plan\n"
+        "plan.load_plan = lambda *a, **k: 1 / 0\n"
+        "sys.exit(main.run(['plan']))\n"
+    )
+    import sys
+
+    shown = subprocess.run(
+        [sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=False
+    )
+    assert shown.returncode == 70
+    assert "ZeroDivisionError" in shown.stderr
+    assert "this is a defect of wheelgrid" in shown.stderr
