@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import signal
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +19,9 @@ from wheelgrid.core.accelerator import Accelerator, Family
 from wheelgrid.core.errors import BadInputError, CouldNotCheckError
 from wheelgrid.core.evidence import Observation, Provenance, is_weaker
 from wheelgrid.core.python import PythonVersion
+from wheelgrid.core.recipe import SdistSource
 from wheelgrid.core.rung import Check, Outcome, Rung, RungResult
+from wheelgrid.engines import sources
 from wheelgrid.engines.faults import infrastructure_fault
 from wheelgrid.engines.indexes import pip_settings, unreachable, uv_arguments
 from wheelgrid.engines.interpreters import Interpreter
@@ -28,6 +33,7 @@ from wheelgrid.engines.store import write_atomically
 from wheelgrid.engines.tester import executed_rung, machine_fault
 from wheelgrid.engines.text import MAX_TEXT, Cleaner
 from wheelgrid.engines.torch_source import facts_disagree
+from wheelgrid.planning.plan import Plan
 
 PASSED, FAILED, SKIPPED = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED
 
@@ -398,3 +404,63 @@ def test_a_stopped_run_starts_and_reports_nothing_more(tmp_path: Path) -> None:
 def test_what_a_test_prints_does_not_excuse_its_crash(status: int, output: str, words: str) -> None:
     found = machine_fault(Result(status, output))
     assert found.startswith(words) if words else found == ""
+
+
+def test_builds_that_want_the_same_sdist_fetch_it_once(
+    tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four Pythons build one package at a time; each needs the same file."""
+    recipe = plan.recipes["regex"]
+    assert isinstance(recipe.source, SdistSource)
+    content = b"an sdist"
+    source = replace(recipe.source, sha256=hashlib.sha256(content).hexdigest())
+    downloads: list[str] = []
+
+    class Index:
+        def locate_sdist(self, *_: object, **__: object) -> dict[str, str]:
+            return {"url": "https://index.example/x"}
+
+    def download(url: str, target: Path) -> None:
+        downloads.append(url)
+        target.write_bytes(content[:3])
+        time.sleep(0.05)
+        target.write_bytes(content)
+
+    monkeypatch.setattr(sources, "_download", download)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(
+            pool.map(
+                lambda _: sources.fetch_sdist(
+                    recipe,
+                    source,
+                    tmp_path,
+                    uv=Index(),  # type: ignore[arg-type]
+                    log=tmp_path / "log",
+                ),
+                range(4),
+            )
+        )
+    assert len(downloads) == 1
+    assert {path.read_bytes() for path in found} == {content}
+    assert [p.name for p in found[0].parent.iterdir()] == [source.filename]
+
+
+def test_a_network_that_fails_is_tried_three_times_and_then_could_not_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Public case B16."""
+    tries: list[str] = []
+
+    def download(url: str, _: Path) -> None:
+        tries.append(url)
+        if len(tries) < succeeds:
+            raise OSError("Could not resolve host")
+
+    monkeypatch.setattr(sources, "_download", download)
+    succeeds = 3
+    sources._download_with_retries("u", tmp_path / "x", "x.tar.gz")
+    assert len(tries) == 3
+    succeeds = 9
+    with pytest.raises(CouldNotCheckError, match=r"x\.tar\.gz could not be fetched"):
+        sources._download_with_retries("u", tmp_path / "x", "x.tar.gz")
+    assert len(tries) == 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
@@ -92,35 +93,45 @@ def _print_error(error: WheelgridError) -> None:
         click.echo(f"hint: {error.hint}", err=True)
 
 
+# A full or read-only disk, a quota, missing rights: nothing that wheelgrid got wrong.
+_OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+def _report(error: BaseException) -> ExitCode:
+    """Print an error as its kind asks for, and choose the exit code."""
+    match error:
+        case click.Abort() | KeyboardInterrupt():
+            click.echo("interrupted", err=True)
+            return ExitCode.INTERRUPTED
+        case click.ClickException():
+            error.show()
+            return ExitCode.USAGE
+        case WheelgridError():
+            _print_error(error)
+            return error.exit_code
+        case BrokenPipeError():
+            # The reader (head, less) went away: not our failure. Keep the interpreter from
+            # complaining when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return ExitCode.GOOD
+        case OSError(errno=number) if number in _OF_THE_MACHINE:
+            place = f": {error.filename}" if error.filename else ""
+            click.echo(f"error: {error.strerror}{place}", err=True)
+            return ExitCode.COULD_NOT_CHECK
+        case _:
+            traceback.print_exception(error)
+            click.echo("error: this is a defect of wheelgrid; please report it", err=True)
+            return ExitCode.DEFECT
+
+
 def run(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code; only foreign failures show a traceback."""
     try:
         result = cli.main(args=argv, prog_name="wheelgrid", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return int(stop.exit_code)
-    except click.ClickException as error:
-        error.show()
-        return int(ExitCode.USAGE)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        return int(ExitCode.INTERRUPTED)
-    except WheelgridError as error:
-        _print_error(error)
-        return int(error.exit_code)
-    except BrokenPipeError:
-        # The reader (head, less) went away: not our failure. Keep the interpreter from
-        # complaining when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(ExitCode.GOOD)
-    except OSError as error:
-        click.echo(
-            f"error: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True
-        )
-        return int(ExitCode.COULD_NOT_CHECK)
-    except Exception:  # noqa: BLE001 - a defect must not look like a finding
-        traceback.print_exc()
-        click.echo("error: this is a defect of wheelgrid; please report it", err=True)
-        return int(ExitCode.DEFECT)
+    except (Exception, KeyboardInterrupt) as error:
+        return int(_report(error))
     return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
 
 

@@ -8,7 +8,9 @@ import http.client
 import os
 import shutil
 import tarfile
+import threading
 import urllib.request
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -88,6 +90,10 @@ def _download(url: str, target: Path) -> None:
         raise OSError(msg)
 
 
+_fetching: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
+"""One lock for each file: builds for several Pythons want the same sdist at the same time."""
+
+
 def fetch_sdist(recipe: Recipe, source: SdistSource, cache: Path, *, uv: Uv, log: Path) -> Path:
     """The sdist, from the cache or the user's index, verified by its pinned hash.
 
@@ -95,37 +101,46 @@ def fetch_sdist(recipe: Recipe, source: SdistSource, cache: Path, *, uv: Uv, log
     with both hashes; CouldNotCheckError when the network fails three times.
     """
     final = cache / source.sha256 / source.filename
-    if final.is_file() and file_sha256(final) == source.sha256:
-        return final
-    entry = uv.locate_sdist(recipe.name, str(recipe.version), cache / f".{recipe.name}", log=log)
-    url = str(entry.get("url", ""))
-    final.parent.mkdir(parents=True, exist_ok=True)
-    part = final.parent / f".{os.getpid()}.part"
-    try:
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                _download(url, part)
-                break
-            except (OSError, ValueError, http.client.HTTPException) as error:
-                if attempt == _ATTEMPTS:
-                    msg = f"{source.filename} could not be fetched: {error}"
-                    raise CouldNotCheckError(msg) from error
-        got = file_sha256(part)
-        if got != source.sha256:
-            raise BadInputError(
-                [
-                    Fault(
-                        file=f"recipes/{recipe.name}/recipe.yaml",
-                        path="source.sha256",
-                        message=f"{source.filename} has SHA-256 {got}, expected {source.sha256}",
-                        hint="never build what is not what was reviewed: find out which is right",
-                    )
-                ]
-            )
-        part.replace(final)
-    finally:
-        part.unlink(missing_ok=True)
+    with _fetching[final]:
+        if final.is_file() and file_sha256(final) == source.sha256:
+            return final
+        asked = cache / f".{recipe.name}"
+        entry = uv.locate_sdist(recipe.name, str(recipe.version), asked, log=log)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        part = final.parent / ".part"
+        try:
+            _download_with_retries(str(entry.get("url", "")), part, source.filename)
+            got = file_sha256(part)
+            if got != source.sha256:
+                raise BadInputError([_wrong_hash(recipe, source, got)])
+            part.replace(final)
+        finally:
+            part.unlink(missing_ok=True)
     return final
+
+
+def _download_with_retries(url: str, part: Path, name: str) -> None:
+    """Network reads are tried three times; CouldNotCheckError after the last."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            _download(url, part)
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise
+            if attempt == _ATTEMPTS:
+                msg = f"{name} could not be fetched: {error}"
+                raise CouldNotCheckError(msg) from error
+        else:
+            return
+
+
+def _wrong_hash(recipe: Recipe, source: SdistSource, got: str) -> Fault:
+    return Fault(
+        file=f"recipes/{recipe.name}/recipe.yaml",
+        path="source.sha256",
+        message=f"{source.filename} has SHA-256 {got}, expected {source.sha256}",
+        hint="never build what is not what was reviewed: find out which is right",
+    )
 
 
 def unpack(archive: Path, folder: Path) -> Path:
