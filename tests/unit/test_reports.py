@@ -20,6 +20,7 @@ from wheelgrid.reports.site import MARKER, write_site
 
 ROOT = Path(__file__).parents[2]
 CELL = "torch2.13.0-cp311-linux_x86_64-cpu"
+OTHER = "torch2.14.1-cp311-linux_x86_64-cpu"
 HOSTILE = "</td><script>alert(1)</script> \"'javascript:x \x1b[31m\u202e" + "y" * 9000
 
 
@@ -113,6 +114,18 @@ def test_a_run_without_a_device_does_not_hide_one_with_it(plan: Plan) -> None:
     assert state_of(make_site(plan, [*every, passed, skipped]), CELL) is State.PASSED
     other = replace(skipped, wheel_sha256="2" * 64)
     assert state_of(make_site(plan, [*every, passed, other]), CELL) is State.PARTIAL
+
+
+def test_the_first_sentence_counts_what_ran_apart_from_what_follows(
+    plan: Plan, tmp_path: Path
+) -> None:
+    skipped = record(plan, "gridprobe", last=Outcome.SKIPPED, why="no device")
+    site = make_site(plan, [record(plan, "regex", cell=OTHER), skipped])
+    write_site(site, tmp_path / "site")
+    text = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "In <b>1</b> cells packages ran and passed" in text
+    cells = sum(p.state is State.PASSED for p in site.packages["regex"])
+    assert f"in <b>{cells - 1}</b> more the same wheels pass by derivation" in text
 
 
 def test_the_newest_record_of_a_cell_wins(plan: Plan) -> None:

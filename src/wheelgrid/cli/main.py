@@ -130,7 +130,7 @@ def run(argv: list[str] | None = None) -> int:
         result = cli.main(args=argv, prog_name="wheelgrid", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return int(stop.exit_code)
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - told apart in _report
         return int(_report(error))
     return int(result) if isinstance(result, int) else int(ExitCode.GOOD)
 

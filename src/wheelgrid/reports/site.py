@@ -90,9 +90,9 @@ def _whys(block: TorchBlock) -> list[tuple[State, str, int]]:
 
 
 def _derived(view: CellView) -> bool:
-    """Whether all that is known of a cell was seen in another one: nothing ran here."""
-    looked_at = [item for item in view.packages if item.record is not None]
-    return bool(looked_at) and all(item.derived_from for item in looked_at)
+    """Whether every pass of a cell was seen in another one: no package passed here itself."""
+    passes = [item for item in view.packages if item.state is State.PASSED]
+    return bool(passes) and all(item.derived_from for item in passes)
 
 
 def _places(cells: Iterable[PackageCell]) -> dict[str, dict[str, dict[str, list[PackageCell]]]]:
