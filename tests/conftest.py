@@ -12,6 +12,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from wheelgrid.config.compat import load_knowledge
 from wheelgrid.config.files import Project
@@ -21,6 +22,10 @@ from wheelgrid.config.yaml import Faults
 from wheelgrid.planning.plan import Plan, make_plan
 
 ROOT = Path(__file__).parent.parent
+# Laws are about values, not about how busy the machine is.
+settings.register_profile("wheelgrid", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("wheelgrid")
+
 UNIT_FOLDERS = {"unit", "property", "golden", "data"}
 
 

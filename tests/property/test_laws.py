@@ -84,7 +84,7 @@ def test_ids_round_trip(
 
 
 @given(matrices, days)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_candidate_gets_exactly_one_decision_and_the_sums_hold(
     matrix: Matrix, as_of: date
 ) -> None:
@@ -97,7 +97,7 @@ def test_every_candidate_gets_exactly_one_decision_and_the_sums_hold(
 
 
 @given(matrices, conditions)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_an_exclusion_never_adds_a_cell(matrix: Matrix, when: Condition) -> None:
     knowledge, recipes = shipped()
     rule = Exclusion(
@@ -115,7 +115,7 @@ def test_an_exclusion_never_adds_a_cell(matrix: Matrix, when: Condition) -> None
 
 
 @given(matrices, days, st.integers(min_value=0, max_value=400))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_time_never_revives_a_cell(matrix: Matrix, as_of: date, later: int) -> None:
     knowledge, recipes = shipped()
     now = set(make_plan(matrix, recipes, knowledge, as_of=as_of).included)
@@ -124,7 +124,7 @@ def test_time_never_revives_a_cell(matrix: Matrix, as_of: date, later: int) -> N
 
 
 @given(matrices)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_collapse_covers_each_included_cell_once_or_says_why_not(matrix: Matrix) -> None:
     knowledge, recipes = shipped()
     plan = make_plan(matrix, recipes, knowledge, as_of=date(2026, 12, 1))
@@ -137,7 +137,7 @@ def test_collapse_covers_each_included_cell_once_or_says_why_not(matrix: Matrix)
 
 
 @given(matrices, st.randoms(use_true_random=False))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_planning_is_deterministic_and_the_order_of_values_changes_no_decision(
     matrix: Matrix, random: object
 ) -> None:
