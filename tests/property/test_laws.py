@@ -19,8 +19,9 @@ from wheelgrid.core.accelerator import Accelerator
 from wheelgrid.core.cell import Cell
 from wheelgrid.core.condition import Condition
 from wheelgrid.core.evidence import Kind, Source
+from wheelgrid.core.grid import Exclusion
 from wheelgrid.core.knowledge import Knowledge
-from wheelgrid.core.matrix import Exclusion, Matrix
+from wheelgrid.core.matrix import Matrix, stack_axes
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.recipe import Recipe
@@ -49,10 +50,13 @@ matrices = st.builds(
     Matrix,
     name=st.just("m"),
     title=st.just("m"),
-    torch=axis(torches),
-    python=axis(pythons),
-    accelerator=axis(accelerators),
-    platform=axis(st.sampled_from(list(Platform))),
+    axes=st.builds(
+        stack_axes,
+        torch=axis(torches),
+        python=axis(pythons),
+        accelerator=axis(accelerators),
+        platform=axis(st.sampled_from(list(Platform))),
+    ),
     packages=st.just(NAMES),
 )
 conditions = st.fixed_dictionaries(
@@ -147,8 +151,7 @@ def test_planning_is_deterministic_and_the_order_of_values_changes_no_decision(
     assert canonical(plan_document(plan)) == canonical(
         plan_document(make_plan(matrix, recipes, knowledge, as_of=day))
     )
-    shuffled = list(matrix.python)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
-    other = make_plan(replace(matrix, python=tuple(shuffled)), recipes, knowledge, as_of=day)
+    axes = [replace(a, values=random.sample(a.values, len(a.values))) for a in matrix.axes]  # type: ignore[attr-defined]
+    other = make_plan(replace(matrix, axes=tuple(axes)), recipes, knowledge, as_of=day)
     assert {d.cell.id: d for d in other.decisions} == plan.decision_of
     assert {b.id: b.cells for b in other.builds} == {b.id: b.cells for b in plan.builds}

@@ -276,8 +276,8 @@ def test_faults_of_all_files_come_together(tmp_path: Path) -> None:
     with pytest.raises(BadInputError) as caught:
         faults.check()
     messages = [f.message for f in caught.value.faults]
-    for expected in ("missing key 'name'", "missing key 'packages'", "missing key 'torch'"):
-        assert expected in messages
+    for expected in ("missing key 'name'", "expected a string, but 1 without quotes is read as"):
+        assert any(expected in message for message in messages)
     assert sum("without quotes" in m for m in messages) == 2
 
 
@@ -292,7 +292,7 @@ def test_faults_of_all_files_come_together(tmp_path: Path) -> None:
         ("axes: nothing\n", "expected a mapping, found 'nothing'"),
         ("packages: {}\n", "expected a list, found a mapping"),
         ("toolchains: {cuda13.0: {}}\n", "missing key 'requires'"),
-        ("tiers: {t: [{}]}\n", "missing key 'packages'"),
+        ("tiers: {t: [{}]}\n", "missing key 'when'"),
         ("exclude: [{}]\n", "missing key 'when'"),
     ],
 )

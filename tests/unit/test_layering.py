@@ -15,10 +15,16 @@ ALLOWED = {
     "config": {"core", "config"},
     "planning": {"core", "config", "planning"},
     "inspect": {"core", "inspect"},
+    "lint": {"core", "config", "planning", "lint"},
+    "scan": {"core", "config", "scan"},
+    "importers": {"core", "config", "importers"},
     "engines": {"core", "config", "planning", "inspect", "engines"},
     "reports": {"core", "config", "planning", "reports"},
-    "render": {"core", "config", "planning", "inspect", "reports", "render"},
-    "cli": {"core", "config", "planning", "inspect", "engines", "reports", "render", "cli"},
+    "render": {"core", "config", "planning", "inspect", "lint", "reports", "render"},
+    "cli": {
+        "core", "config", "planning", "inspect", "lint", "scan", "importers", "engines",
+        "reports", "render", "cli",
+    },
     "payload": set(),
     "schemas": set(),
 }

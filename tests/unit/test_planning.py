@@ -10,13 +10,14 @@ import pytest
 from packaging.version import Version
 
 from wheelgrid.core.accelerator import Accelerator
-from wheelgrid.core.cell import Cell
+from wheelgrid.core.cell import AXES, Cell
 from wheelgrid.core.condition import Condition
-from wheelgrid.core.decision import Reason
+from wheelgrid.core.decision import Decision, Reason
 from wheelgrid.core.errors import BadInputError
 from wheelgrid.core.evidence import Kind, Source
+from wheelgrid.core.grid import Exclusion
 from wheelgrid.core.knowledge import Knowledge, Published, PythonsStatement, TorchKnowledge
-from wheelgrid.core.matrix import Exclusion
+from wheelgrid.core.matrix import Matrix, stack_axes
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.rung import Rung
@@ -33,6 +34,12 @@ ROOT = Path(__file__).parents[2]
 
 def source(kind: Kind, day: str, name: str = "s") -> Source:
     return Source(id=name, kind=kind, source=f"source of {name}", date=day)
+
+
+def judge(cell: Cell, matrix: Matrix, knowledge: Knowledge, *, as_of: date) -> Decision:
+    """The decision of a cell that need not be on the axes of the matrix."""
+    axes = stack_axes(**{axis: [cell.axis(axis)] for axis in AXES})
+    return decide(replace(matrix, axes=axes), knowledge, as_of=as_of).decision(0)
 
 
 def test_every_candidate_has_exactly_one_decision(plan: Plan) -> None:
@@ -87,7 +94,7 @@ def test_a_runtime_that_does_not_exist_on_a_platform_comes_before_what_torch_pub
 
 def test_an_unknown_torch_is_included_as_unknown_never_unsupported(plan: Plan) -> None:
     cell = Cell.parse("torch9.9.0-cp313-linux_x86_64-cuda13.0")
-    decision = decide(cell, plan.matrix, plan.knowledge, as_of=TODAY)
+    decision = judge(cell, plan.matrix, plan.knowledge, as_of=TODAY)
     assert decision.included
     assert "unknown" in decision.notes[0].message
 
@@ -97,7 +104,7 @@ def test_silence_about_a_family_is_unknown(plan: Plan) -> None:
         torch={Version("2.14.1"): TorchKnowledge(torch=Version("2.14.1"))}, accelerators={}
     )
     cell = Cell.parse("torch2.14.1-cp313-linux_x86_64-cuda13.0")
-    decision = decide(cell, plan.matrix, knowledge, as_of=TODAY)
+    decision = judge(cell, plan.matrix, knowledge, as_of=TODAY)
     assert decision.included
     assert "unknown, not unsupported" in decision.notes[0].message
 
@@ -126,7 +133,7 @@ def test_which_statement_decides(
     release = TorchKnowledge(torch=Version("2.14.1"), pythons=statements)
     knowledge = Knowledge(torch={release.torch: release}, accelerators={})
     cell = Cell.parse("torch2.14.1-cp313-linux_x86_64-cpu")
-    decision = decide(cell, plan.matrix, knowledge, as_of=TODAY)
+    decision = judge(cell, plan.matrix, knowledge, as_of=TODAY)
     assert decision.included is included
     if decision.headline is not None:
         assert [s.id for s in decision.headline.disagrees] == ["s0"]
@@ -162,7 +169,7 @@ def test_what_decides_whether_a_build_is_published(
     release = TorchKnowledge(torch=Version("2.14.1"), published=published)
     knowledge = Knowledge(torch={release.torch: release}, accelerators={})
     cell = Cell.parse("torch2.14.1-cp313-linux_x86_64-cuda13.0")
-    decision = decide(cell, plan.matrix, knowledge, as_of=TODAY)
+    decision = judge(cell, plan.matrix, knowledge, as_of=TODAY)
     assert decision.included is included
     assert len(decision.notes) == notes
     if notes:
@@ -200,7 +207,7 @@ def test_policy_exclusions_carry_their_reason(plan: Plan) -> None:
     )
     matrix = replace(plan.matrix, exclusions=(rule,))
     cell = Cell.parse("torch2.14.1-cp313-win_amd64-cpu")
-    decision = decide(cell, matrix, plan.knowledge, as_of=TODAY)
+    decision = judge(cell, matrix, plan.knowledge, as_of=TODAY)
     assert decision.headline is not None
     assert (decision.headline.reason, decision.headline.rule) == (
         Reason.POLICY,

@@ -18,7 +18,15 @@ from wheelgrid.config.yaml import Faults
 from wheelgrid.planning.checks import dead_conditions
 from wheelgrid.planning.plan import Plan, make_plan
 
-__all__ = ["as_of_option", "json_option", "load_plan", "now", "open_project", "print_json"]
+__all__ = [
+    "as_of_option",
+    "channel_option",
+    "json_option",
+    "load_plan",
+    "now",
+    "open_project",
+    "print_json",
+]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (has a schema).")
 
@@ -44,6 +52,16 @@ def as_of_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
+def channel_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--channel NAME`: the named override of axis values; default the first written."""
+    return click.option(
+        "--channel",
+        default="",
+        metavar="NAME",
+        help="Channel of the matrix (release, nightly ...); default: the first it names.",
+    )(function)
+
+
 def now() -> datetime:
     """The clock: read here, passed down as an argument."""
     return datetime.now(UTC).replace(microsecond=0)
@@ -54,10 +72,10 @@ def open_project(root: Path | None) -> Project:
     return find_project((root or Path.cwd()).resolve())
 
 
-def load_plan(project: Project, as_of: date, *, features: bool = False) -> Plan:
+def load_plan(project: Project, as_of: date, *, features: bool = False, channel: str = "") -> Plan:
     """Read matrix, recipes and compat; raise all their faults at once; make the plan."""
     faults = Faults()
-    matrix = load_matrix(project, faults)
+    matrix = load_matrix(project, faults, channel=channel)
     recipes = load_recipes(project, matrix.packages, faults) if matrix is not None else {}
     knowledge = load_knowledge(project, faults, features=features)
     if matrix is not None and not faults.found:

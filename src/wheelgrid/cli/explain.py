@@ -7,9 +7,16 @@ from pathlib import Path
 
 import click
 
-from wheelgrid.cli.context import as_of_option, json_option, load_plan, open_project, print_json
+from wheelgrid.cli.context import (
+    as_of_option,
+    channel_option,
+    json_option,
+    load_plan,
+    open_project,
+    print_json,
+)
 from wheelgrid.config.yaml import nearest
-from wheelgrid.core.cell import Cell
+from wheelgrid.core.cell import Cell, Row
 from wheelgrid.core.decision import Decision
 from wheelgrid.core.errors import BadInputError, Fault
 from wheelgrid.core.evidence import Source
@@ -40,7 +47,8 @@ def _decision_lines(decision: Decision, plan: Plan) -> list[str]:
     for note in decision.notes:
         lines.append(f"  note: {note.message}  (rule {note.rule})")
         lines += [_source(s, indent="      ") for s in note.sources]
-    if decision.included:
+    lines += [f"  {name} = {value}" for name, value in decision.extra.items()]
+    if decision.included and isinstance(cell, Cell):
         for package in plan.matrix.packages:
             build = plan.build_of.get((package, cell.id))
             lines.append(
@@ -63,36 +71,52 @@ def _package_lines(plan: Plan, package: str) -> list[str]:
     return lines
 
 
-def _cell(text: str, plan: Plan) -> Decision:
-    """The decision of a cell id; errors name the part that is wrong or not on its axis."""
+def _values(text: str, plan: Plan) -> dict[str, str]:
+    """The axis values that an id of this matrix names; errors name the part that is wrong."""
     try:
-        cell = Cell.parse(text)
+        point = Cell.parse(text) if plan.matrix.is_stack else Row.parse(text)
     except ValueError as error:
-        hint = nearest(text, [*plan.decision_of, *plan.matrix.packages])
+        hint = nearest(text, list(plan.matrix.packages)) if plan.matrix.packages else ""
         raise BadInputError([Fault(file="CELL", message=str(error), hint=hint)]) from error
-    decision = plan.decision_of.get(cell.id)
-    if decision is not None:
-        return decision
+    return {name: point.axis(name) for name in point.values}
+
+
+def _decision(text: str, plan: Plan) -> Decision:
+    """The decision of an id; only this candidate is expanded."""
+    values = _values(text, plan)
+    number = plan.decided.find(values)
+    if number is not None:
+        return plan.decided.decision(number)
+    names = [axis.name for axis in plan.matrix.axes]
     faults = [
         Fault(
             file="CELL",
-            message=f"{cell.axis(axis)} is not on the {axis} axis of the matrix",
-            hint=nearest(cell.axis(axis), list(plan.matrix.axis_values(axis))),
+            message=f"{values[name]} is not on the {name} axis of the matrix",
+            hint=nearest(values[name], list(plan.matrix.axis_values(name))),
         )
-        for axis in ("torch", "python", "accelerator", "platform")
-        if cell.axis(axis) not in plan.matrix.axis_values(axis)
+        for name in names
+        if name in values and values[name] not in plan.matrix.axis_values(name)
     ]
-    raise BadInputError(faults)
+    faults += [
+        Fault(file="CELL", message=f"{name!r} is not an axis", hint=nearest(name, names))
+        for name in values
+        if name not in names and names
+    ]
+    missing = [name for name in names if name not in values]
+    if missing:
+        faults.append(Fault(file="CELL", message=f"names no value of {', '.join(missing)}"))
+    raise BadInputError(faults or [Fault(file="CELL", message=f"{text} is no cell of the matrix")])
 
 
 @click.command(name="explain", short_help="Why a cell is in or out.")
 @click.argument("subject", metavar="CELL|PACKAGE")
+@channel_option
 @as_of_option
 @json_option
 @click.pass_obj
-def command(root: Path | None, *, subject: str, as_of: date, as_json: bool) -> int:
+def command(root: Path | None, *, subject: str, channel: str, as_of: date, as_json: bool) -> int:
     """Print every ruling on a cell with its sources and dates, or the builds of a package."""
-    plan = load_plan(open_project(root), as_of)
+    plan = load_plan(open_project(root), as_of, channel=channel)
     if subject in plan.matrix.packages:
         builds = [
             {"id": b.id, "abi": str(b.abi), "cells": [c.id for c in b.cells]}
@@ -110,7 +134,7 @@ def command(root: Path | None, *, subject: str, as_of: date, as_json: bool) -> i
         else:
             click.echo("\n".join(_package_lines(plan, subject)))
         return 0
-    decision = _cell(subject, plan)
+    decision = _decision(subject, plan)
     if as_json:
         print_json({"schema_version": EXPLAIN_SCHEMA_VERSION, **decision_document(decision)})
     else:

@@ -20,6 +20,11 @@ __all__ = ["COMMANDS", "cli", "main"]
 COMMANDS = {
     "plan": "Expand, decide and collapse the matrix; say what each build needs.",
     "explain": "Why a cell is included or excluded, and what is known of it.",
+    "diff": "What changes between two plans: cells, builds, cost; for a pull request.",
+    "lint": "Check matrix.yaml, recipes and compat/ for mistakes that still decode.",
+    "sunset": "Ends of support: stages, days left, cells affected; scan another project.",
+    "import": "Turn a workflow, build.toml or conda_build_config.yaml into a matrix.yaml.",
+    "resolve": "What an installer would pick for a cell from a list of files, and the traps.",
     "build": "Build the wheels that are missing or out of date.",
     "audit": "Check what a wheel really contains.",
     "test": "Install, import and execute packages in fresh environments.",
@@ -29,6 +34,8 @@ COMMANDS = {
     "render": "Write derived files: schemas and reference pages.",
     "doctor": "What this machine can do, and what is missing.",
 }
+
+_MODULES = {"import": "import_"}  # a command named as a keyword of Python
 
 
 class LazyGroup(click.Group):
@@ -44,7 +51,7 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"wheelgrid.cli.{cmd_name}")
+        module = importlib.import_module(f"wheelgrid.cli.{_MODULES.get(cmd_name, cmd_name)}")
         command = module.command
         assert isinstance(command, click.Command)  # noqa: S101 - our own modules
         return command
@@ -73,9 +80,11 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="wheelgrid")
 @click.option(
     "--root",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     default=None,
-    help="Project folder; default: the nearest one at or above here with a matrix.yaml.",
+    metavar="DIR|FILE",
+    help="Project folder, or its matrix file under another name; default: the nearest folder at "
+    "or above here with a matrix.yaml.",
 )
 @click.pass_context
 def cli(ctx: click.Context, root: Path | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from typing import TypeVar
 
@@ -13,13 +13,15 @@ from packaging.version import InvalidVersion, Version
 
 from wheelgrid.config.yaml import Item, nearest
 from wheelgrid.core.accelerator import Accelerator, Family
+from wheelgrid.core.axis import IMPLICIT_ROLES, Role
 from wheelgrid.core.cell import AXES
-from wheelgrid.core.condition import Condition
+from wheelgrid.core.condition import Condition, Pattern
 from wheelgrid.core.evidence import Kind, Source
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.python import PythonVersion
 
 __all__ = [
+    "STANDARD_ROLES",
     "accelerator",
     "accelerator_key",
     "axis_values",
@@ -28,6 +30,7 @@ __all__ = [
     "family",
     "identifier",
     "package_name",
+    "patterns",
     "pinned",
     "platform",
     "platforms",
@@ -37,6 +40,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+STANDARD_ROLES = {axis: IMPLICIT_ROLES[axis] for axis in AXES}
+"""The axes of a stack, for files that are not written for one matrix."""
 
 _IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}\Z")
 _ACCELERATOR_KEY = re.compile(r"(\*|(cpu|mps|cuda|rocm|xpu)[0-9.]*\*?)\Z")
@@ -158,17 +164,60 @@ def axis_values(item: Item, parse: Callable[[Item], T | None]) -> tuple[T, ...]:
     return tuple(found)
 
 
-def condition(item: Item) -> Condition:
-    """A `when` mapping: axis to a pattern or a list of alternatives."""
-    alternatives: dict[str, tuple[str, ...]] = {}
-    for axis, child in item.entries().items():
-        if axis not in AXES:
-            child.fault(f"unknown axis {axis!r}", hint=nearest(axis, list(AXES)))
+def _flatten(item: Item, axis: str) -> Iterator[tuple[str, Item]]:
+    """An axis and its patterns; a mapping asks for attributes: `gpu: {arch: sm_90}`."""
+    if not item.is_mapping:
+        yield axis, item
+        return
+    for key, child in item.entries().items():
+        yield from _flatten(child, f"{axis}.{key}")
+
+
+def patterns(item: Item, axis: str, roles: Mapping[str, Role]) -> tuple[Pattern, ...]:
+    """A pattern or a list of them for one axis."""
+    children = item.items() if item.is_list else iter([item])
+    role = Role.TEXT if "." in axis else roles[axis]
+    found = []
+    for child in children:
+        value = child.plain()
+        if isinstance(value, bool):
+            value = "true" if value else "false"
+        if not isinstance(value, str):
+            child.fault("expected a pattern, found a list or a mapping")
             continue
-        texts = tuple(text for text in child.texts() if text)
-        if child.build(lambda a=axis, t=texts: Condition.of({a: t})) is not None:  # type: ignore[misc]
-            alternatives[axis] = texts
-    return Condition.of(alternatives)
+        pattern = child.build(lambda text=value: Pattern(axis, text, role))  # type: ignore[misc]
+        if pattern is not None:
+            found.append(pattern)
+    return tuple(found)
+
+
+def condition(
+    item: Item,
+    roles: Mapping[str, Role] | None = None,
+    groups: Mapping[str, Condition] | None = None,
+) -> Condition:
+    """A `when` mapping: axis to a pattern, a list of alternatives or a mapping of attributes.
+
+    `group: NAME` stands for the named condition, unless there is an axis of that name.
+    """
+    known = STANDARD_ROLES if roles is None else roles
+    found = Condition()
+    for axis, child in item.entries().items():
+        if axis == "group" and axis not in known:
+            named = child.text()
+            if named in (groups or {}):
+                found = found.both((groups or {})[named])
+            else:
+                child.fault(f"no group {named!r}", hint=nearest(named, list(groups or {})))
+            continue
+        if axis not in known:
+            child.fault(f"unknown axis {axis!r}", hint=nearest(axis, list(known)))
+            continue
+        for name, leaf in _flatten(child, axis):
+            alternatives = patterns(leaf, name, known)
+            if alternatives:
+                found = found.both(Condition(((name, alternatives),)))
+    return found
 
 
 def day(item: Item) -> date:

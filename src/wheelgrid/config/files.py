@@ -16,11 +16,12 @@ class Project:
     """A folder with a matrix.yaml, and where its parts live."""
 
     root: Path
+    matrix_name: str = "matrix.yaml"
 
     @property
     def matrix(self) -> Path:
         """The declared matrix."""
-        return self.root / "matrix.yaml"
+        return self.root / self.matrix_name
 
     @property
     def recipes(self) -> Path:
@@ -44,7 +45,12 @@ class Project:
 
 
 def find_project(start: Path) -> Project:
-    """The nearest folder at or above `start` with a matrix.yaml; BadInputError if none."""
+    """The nearest folder at or above `start` with a matrix.yaml; BadInputError if none.
+
+    A file is a matrix under another name; its folder is the project.
+    """
+    if start.is_file():
+        return Project(start.parent, start.name)
     for folder in [start, *start.parents]:
         if (folder / "matrix.yaml").is_file():
             return Project(folder)

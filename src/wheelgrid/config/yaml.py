@@ -164,6 +164,32 @@ class Item:
             return ""
         return self.text()
 
+    @property
+    def is_mapping(self) -> bool:
+        """Whether the node is a mapping."""
+        return isinstance(self.node, yaml.MappingNode)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the node is a list."""
+        return isinstance(self.node, yaml.SequenceNode)
+
+    def plain(self) -> object:
+        """The value as data: text, true or false, lists and mappings; a number is a fault."""
+        if self.is_mapping:
+            return {key: child.plain() for key, child in self.entries().items()}
+        if self.is_list:
+            return [child.plain() for child in self.items()]
+        if isinstance(self.node, yaml.ScalarNode) and self.node.tag == _BOOL:
+            return self.node.value.lower() in {"true", "yes", "on"}
+        return self.text()
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Line and column, counted from 1."""
+        mark = self.node.start_mark
+        return mark.line + 1, mark.column + 1
+
     def number(self) -> float:
         """A number greater than zero; anything else is a fault and gives 1."""
         if isinstance(self.node, yaml.ScalarNode) and self.node.tag in {_INT, _FLOAT}:

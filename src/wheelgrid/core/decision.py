@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from wheelgrid.core.cell import Cell
+from wheelgrid.core.cell import Cell, Row
 from wheelgrid.core.evidence import Source
 
 __all__ = ["Decision", "Note", "Reason", "Ruling"]
@@ -16,6 +17,7 @@ class Reason(StrEnum):
 
     POLICY = "policy"
     PLATFORM_WITHOUT_RUNTIME = "platform-without-runtime"
+    ARCH_NOT_IN_TOOLKIT = "arch-not-in-toolkit"
     SUNSET = "sunset"
     ACCELERATOR_NOT_PUBLISHED = "accelerator-not-published"
     NO_WHEEL_PYTHON = "no-wheel-python"
@@ -46,11 +48,15 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Exactly one for each candidate: included where no ruling excludes it."""
+    """Exactly one for each candidate: included where no ruling excludes it.
 
-    cell: Cell
+    `extra` holds what `include` rows and `derive` add to the cell; it is no part of its identity.
+    """
+
+    cell: Cell | Row
     rulings: tuple[Ruling, ...] = ()
     notes: tuple[Note, ...] = ()
+    extra: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def included(self) -> bool:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from wheelgrid.core.cell import Cell
-from wheelgrid.core.condition import Condition
+from wheelgrid.core.condition import Condition, Point
 from wheelgrid.core.evidence import Source
 
 __all__ = ["Stage", "StageName", "Sunset"]
@@ -65,11 +64,11 @@ class Sunset:
     action: str
     stages: tuple[Stage, ...]
 
-    def concerns(self, cell: Cell) -> bool:
+    def concerns(self, cell: Point) -> bool:
         """Whether the cell carries the value that is going away."""
         return cell.axis(self.axis) == self.value
 
-    def removes(self, cell: Cell) -> bool:
+    def removes(self, cell: Point) -> bool:
         """Whether the cell no longer exists once the sunset is complete."""
         return self.concerns(cell) and self.gone.matches(cell)
 

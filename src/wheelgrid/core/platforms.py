@@ -14,6 +14,8 @@ class Platform(StrEnum):
     LINUX_AARCH64 = "linux_aarch64"
     WIN_AMD64 = "win_amd64"
     MACOSX_ARM64 = "macosx_arm64"
+    WIN_ARM64 = "win_arm64"
+    MUSLLINUX_X86_64 = "musllinux_x86_64"
 
     @classmethod
     def of_host(cls, system: str, machine: str) -> Platform | None:
@@ -22,6 +24,7 @@ class Platform(StrEnum):
             ("Linux", "x86_64"): cls.LINUX_X86_64,
             ("Linux", "aarch64"): cls.LINUX_AARCH64,
             ("Windows", "AMD64"): cls.WIN_AMD64,
+            ("Windows", "ARM64"): cls.WIN_ARM64,
             ("Darwin", "arm64"): cls.MACOSX_ARM64,
         }
         return known.get((system, machine))
@@ -38,6 +41,8 @@ class Platform(StrEnum):
         system, _, machine = self.value.partition("_")
         if system == "linux":
             return tag.endswith(machine) and tag.startswith(("linux_", "manylinux"))
+        if system == "musllinux":
+            return tag.endswith(machine) and tag.startswith("musllinux")
         if system == "macosx":
             return tag.startswith("macosx_") and tag.endswith(("_" + machine, "_universal2"))
         return tag == self.value

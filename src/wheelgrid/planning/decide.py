@@ -1,141 +1,38 @@
-"""Gives every candidate cell exactly one decision, from policy, knowledge and sunsets."""
+"""Gives every candidate exactly one decision, from policy, knowledge and sunsets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 
-from wheelgrid.core.cell import Cell
+from wheelgrid.core.axis import AxisValue
+from wheelgrid.core.cell import Cell, Row
 from wheelgrid.core.decision import Decision, Note, Reason, Ruling
-from wheelgrid.core.evidence import Kind, Source
-from wheelgrid.core.knowledge import Knowledge, Published, PythonsStatement, TorchKnowledge
-from wheelgrid.core.lifecycle import Sunset
+from wheelgrid.core.errors import Fault
+from wheelgrid.core.grid import Entry
+from wheelgrid.core.knowledge import Knowledge
 from wheelgrid.core.matrix import Matrix
+from wheelgrid.planning.facts import about
+from wheelgrid.planning.laws import Law, laws_of, unfit_fault
+from wheelgrid.planning.space import Candidate, Space, bits, to_point
 
-__all__ = ["decide"]
-
-
-def _policy(cell: Cell, matrix: Matrix) -> Iterable[Ruling]:
-    for exclusion in matrix.exclusions:
-        if exclusion.when.matches(cell):
-            yield Ruling(
-                reason=Reason.POLICY,
-                rule=f"matrix.{exclusion.id}",
-                message=exclusion.reason,
-                sources=(exclusion.source,),
-            )
+__all__ = ["Decided", "decide"]
 
 
-def _platform(cell: Cell, knowledge: Knowledge) -> Iterable[Ruling]:
-    known = knowledge.accelerators.get(cell.accelerator.family)
-    if known is None or cell.platform in known.platforms:
-        return
-    yield Ruling(
-        reason=Reason.PLATFORM_WITHOUT_RUNTIME,
-        rule=f"{known.family}.{known.source.id}",
-        message=f"{known.title} does not exist on {cell.platform}; it exists on "
-        + ", ".join(sorted(known.platforms)),
-        sources=(known.source,),
-    )
+@dataclass(frozen=True, slots=True)
+class _Decoration:
+    """An include row that is merged into these candidates."""
+
+    mask: int
+    values: Mapping[str, AxisValue]
 
 
-def _sunset_ruling(sunset: Sunset) -> Ruling:
-    stages = "; ".join(f"{stage.name.phrase} {stage.when}" for stage in sunset.stages)
-    return Ruling(
-        reason=Reason.SUNSET,
-        rule=f"lifecycle.{sunset.id}",
-        message=f"{sunset.axis} {sunset.value} ends with torch {sunset.last_release}: {stages}. "
-        f"{sunset.reason} {sunset.action}",
-        sources=sunset.sources,
-    )
-
-
-def _about(cell: Cell, release: TorchKnowledge) -> tuple[list[Published], list[Published]]:
-    """Statements that name the cell's accelerator as published, and those that speak against.
-
-    An observation beats every claim: where one speaks, claims only disagree.
-    """
-    about = [
-        p
-        for p in release.published
-        if p.family == cell.accelerator.family and cell.platform in p.platforms
-    ]
-    pro = [p for p in about if p.positive and cell.accelerator in p.values]
-    against = [p for p in about if not p.positive and cell.accelerator in p.values]
-    # The statement about the fewest platforms is the most specific, so it speaks first.
-    against.sort(key=lambda p: len(p.platforms))
-    against += [p for p in about if p.positive and cell.accelerator not in p.values]
-    return pro, against
-
-
-def _is_published(pro: list[Published], against: list[Published]) -> bool:
-    """Whether the statements, weighed, say that the build exists (or nothing against it)."""
-    for kind in (Kind.OBSERVATION, None):
-        yes = [p for p in pro if kind is None or p.source.kind is kind]
-        no = [p for p in against if kind is None or p.source.kind is kind]
-        if yes or no:
-            denied = any(not p.positive for p in no)
-            return bool(yes) and not denied
-    return True
-
-
-def _published(cell: Cell, release: TorchKnowledge) -> Iterable[Ruling]:
-    """What upstream publishes of this accelerator."""
-    pro, against = _about(cell, release)
-    if _is_published(pro, against):
-        return
-    disagrees = tuple(p.source for p in pro)
-    lists = [p for p in against if p.positive]
-    for fact in against:
-        if not fact.positive:
-            yield Ruling(
-                reason=Reason.ACCELERATOR_NOT_PUBLISHED,
-                rule=f"torch-{cell.torch}.{fact.source.id}",
-                message=f"torch {cell.torch} has no {cell.accelerator} wheel for {cell.platform}: "
-                + fact.because,
-                sources=(fact.source,),
-                disagrees=disagrees,
-            )
-    if lists:
-        names = ", ".join(sorted({str(v) for p in lists for v in p.values})) or "none"
-        yield Ruling(
-            reason=Reason.ACCELERATOR_NOT_PUBLISHED,
-            rule=f"torch-{cell.torch}.{lists[0].source.id}",
-            message=f"torch {cell.torch} is published for {cell.platform} with these "
-            f"{cell.accelerator.family} builds: {names}",
-            sources=tuple(p.source for p in lists),
-            disagrees=disagrees,
-        )
-
-
-def _weigh(statements: list[PythonsStatement]) -> tuple[PythonsStatement, tuple[Source, ...]]:
-    """The statement that decides: an observation before a claim, then the newest date."""
-    ranked = sorted(statements, key=lambda s: s.source.date, reverse=True)
-    ranked.sort(key=lambda s: s.source.kind is not Kind.OBSERVATION)
-    return ranked[0], tuple(s.source for s in ranked[1:] if s.values != ranked[0].values)
-
-
-def _python(cell: Cell, release: TorchKnowledge) -> Iterable[Ruling]:
-    about = [s for s in release.pythons if cell.platform in s.platforms]
-    if not about:
-        return
-    winner, others = _weigh(about)
-    if cell.python in winner.values:
-        return
-    disagrees = tuple(s.source for s in about if s is not winner and cell.python in s.values)
-    has = ", ".join(str(p) for p in sorted(winner.values))
-    yield Ruling(
-        reason=Reason.NO_WHEEL_PYTHON,
-        rule=f"torch-{cell.torch}.{winner.source.id}",
-        message=f"torch {cell.torch} has no {cell.python.tag} wheel for {cell.platform}; it has "
-        + has,
-        sources=(winner.source,),
-        disagrees=disagrees if others else (),
-    )
-
-
-def _notes(cell: Cell, knowledge: Knowledge, as_of: date) -> Iterable[Note]:
+def _notes(cell: Cell | Row, knowledge: Knowledge, as_of: date) -> Iterable[Note]:
     """What a reader of an included cell must know."""
+    if not isinstance(cell, Cell):
+        return
     for sunset in knowledge.sunsets:
         stage = sunset.stage(as_of) if sunset.concerns(cell) else None
         if stage is not None:
@@ -155,7 +52,7 @@ def _notes(cell: Cell, knowledge: Knowledge, as_of: date) -> Iterable[Note]:
             message=f"nothing is known of torch {cell.torch}: whether its wheels exist is unknown",
         )
         return
-    pro, against = _about(cell, release)
+    pro, against = about(cell.accelerator, cell.platform, release)
     if against:
         yield Note(
             rule="compat.disagreement",
@@ -171,13 +68,170 @@ def _notes(cell: Cell, knowledge: Knowledge, as_of: date) -> Iterable[Note]:
         )
 
 
-def decide(cell: Cell, matrix: Matrix, knowledge: Knowledge, *, as_of: date) -> Decision:
-    """The decision for one cell, with every ruling that applies, not only the first."""
-    rulings = [*_policy(cell, matrix), *_platform(cell, knowledge)]
-    rulings += [_sunset_ruling(s) for s in knowledge.sunsets if s.removes(cell)]
-    release = knowledge.torch.get(cell.torch)
-    if release is not None:
-        rulings += _published(cell, release)
-        rulings += _python(cell, release)
-    notes = () if rulings else tuple(_notes(cell, knowledge, as_of))
-    return Decision(cell=cell, rulings=tuple(rulings), notes=notes)
+class Decided:
+    """A matrix with all its candidates decided, as sets; single decisions are made on demand."""
+
+    def __init__(self, matrix: Matrix, knowledge: Knowledge, *, as_of: date) -> None:
+        """Evaluate every law once; no candidate is expanded."""
+        self.matrix, self.knowledge, self.as_of = matrix, knowledge, as_of
+        self.space = Space(matrix)
+        self.own, self.facts = laws_of(matrix, knowledge)
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """All laws; the reasons of Reason's order give the headline."""
+        return self.own + self.facts
+
+    @cached_property
+    def excluded_by(self) -> dict[tuple[Reason, str], int]:
+        """Reason and rule -> the candidates whose headline it is; the sets are disjoint."""
+        order = list(Reason)
+        left = self.space.everything
+        found: dict[tuple[Reason, str], int] = {}
+        for law in sorted(self.laws, key=lambda law: order.index(law.reason)):
+            for rule, mask in law.masks(self.space).items():
+                taken = mask & left
+                if taken:
+                    found[law.reason, rule] = found.get((law.reason, rule), 0) | taken
+                    left &= ~taken
+        return found
+
+    @cached_property
+    def kept(self) -> int:
+        """The candidates that no law excludes."""
+        excluded = 0
+        for mask in self.excluded_by.values():
+            excluded |= mask
+        return self.space.everything & ~excluded
+
+    @cached_property
+    def _included(self) -> tuple[tuple[_Decoration, ...], tuple[Candidate, ...]]:
+        """What each include row does: decorate the kept cells that it agrees with, or append.
+
+        As GitHub documents it: a row is merged into every original combination whose values it
+        would not overwrite, and becomes a combination of its own if there is none.
+        """
+        decorations: list[_Decoration] = []
+        appended: list[Candidate] = []
+        for entry in self.matrix.include:
+            mask = self._agrees(entry) & self.kept
+            if mask:
+                decorations.append(_Decoration(mask, entry.values))
+            else:
+                appended.append(Candidate(entry.values))
+        return tuple(decorations), tuple(appended)
+
+    def _agrees(self, entry: Entry) -> int:
+        axes = [name for name in entry.values if name in self.space.where]
+        wanted = {name: entry.values[name] for name in axes}
+
+        def agrees(candidate: Candidate) -> bool | None:
+            same = all(
+                candidate.values[n].text == v.text and candidate.values[n].json == v.json
+                for n, v in wanted.items()
+            )
+            return True if same else None
+
+        product = (1 << self.space.product_size) - 1
+        if not axes:
+            return product
+        return self.space.group(axes, agrees).get(True, 0) & product
+
+    @property
+    def appended(self) -> tuple[Candidate, ...]:
+        """Candidates that only `include` rows bring."""
+        return self._included[1]
+
+    def faults(self) -> list[Fault]:
+        """Candidates that a table, a rule list or a derived attribute must cover but does not."""
+        found = [unfit_fault(law, self.space) for law in self.own]
+        for derived in self.matrix.derived if not self.appended else ():
+            left = self.kept if derived.must_fit else 0
+            for when, _ in derived.rows:
+                left &= ~self.space.mask(when)
+            if left:
+                at = derived.place
+                example = to_point(self.space.candidate((left & -left).bit_length() - 1).values)
+                found.append(
+                    Fault(
+                        file=at.file,
+                        path=at.path,
+                        line=at.line,
+                        column=at.column,
+                        message=f"no row fits {left.bit_count()} cells, for example {example.id}",
+                        hint="add a row, or say `otherwise:` a value or `omit`",
+                    )
+                )
+        return [fault for fault in found if fault is not None]
+
+    @property
+    def size(self) -> int:
+        """How many candidates there are, those of `include` rows counted."""
+        return self.space.size + len(self.appended)
+
+    @property
+    def included_count(self) -> int:
+        """How many candidates are included."""
+        return self.kept.bit_count() + sum(
+            not self._fact_rulings(candidate) for candidate in self.appended
+        )
+
+    def _fact_rulings(self, candidate: Candidate) -> tuple[Ruling, ...]:
+        return tuple(ruling for law in self.facts for ruling in law.judge(candidate))
+
+    def candidate(self, number: int) -> Candidate:
+        """One candidate by its number; those of `include` rows come last."""
+        if number < self.space.size:
+            return self.space.candidate(number)
+        return self.appended[number - self.space.size]
+
+    def _extra(self, number: int, candidate: Candidate) -> dict[str, object]:
+        """What include rows and derived attributes add to an included cell."""
+        extra: dict[str, object] = {}
+        for decoration in self._included[0]:
+            if decoration.mask >> number & 1:
+                extra.update(
+                    (name, value.json)
+                    for name, value in decoration.values.items()
+                    if name not in candidate.values
+                )
+        for derived in self.matrix.derived:
+            fits = (value for when, value in derived.rows if when.matches(candidate))
+            value = next(fits, derived.otherwise)
+            if value is not None:
+                extra[derived.name] = value
+        return extra
+
+    def decision(self, number: int) -> Decision:
+        """The decision of one candidate, with every ruling that applies, not only the first."""
+        candidate = self.candidate(number)
+        own = self.own if number < self.space.size else ()
+        rulings = tuple(r for law in own for r in law.judge(candidate))
+        rulings += self._fact_rulings(candidate)
+        extra = {} if rulings else self._extra(number, candidate)
+        texts = {name: value for name, value in extra.items() if isinstance(value, str)}
+        cell = to_point(candidate.values, texts)
+        notes = () if rulings else tuple(_notes(cell, self.knowledge, self.as_of))
+        return Decision(cell=cell, rulings=rulings, notes=notes, extra=extra)
+
+    def numbers(self) -> Iterator[int]:
+        """The numbers of the included candidates, ascending."""
+        yield from bits(self.kept)
+        for index, candidate in enumerate(self.appended):
+            if not self._fact_rulings(candidate):
+                yield self.space.size + index
+
+    def find(self, values: Mapping[str, str]) -> int | None:
+        """The number of the candidate with these values by axis, or None."""
+        found = self.space.number(values)
+        if found is not None:
+            return found
+        for index, candidate in enumerate(self.appended):
+            if {name: value.text for name, value in candidate.values.items()} == dict(values):
+                return self.space.size + index
+        return None
+
+
+def decide(matrix: Matrix, knowledge: Knowledge, *, as_of: date) -> Decided:
+    """Decide every candidate of a matrix."""
+    return Decided(matrix, knowledge, as_of=as_of)

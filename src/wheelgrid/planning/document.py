@@ -7,7 +7,6 @@ import json
 from typing import Any
 
 from wheelgrid.core.build import Build
-from wheelgrid.core.cell import AXES
 from wheelgrid.core.decision import Decision, Note, Ruling
 from wheelgrid.core.evidence import Source
 from wheelgrid.planning.plan import Plan
@@ -55,11 +54,12 @@ def decision_document(decision: Decision) -> dict[str, Any]:
     headline = decision.headline
     return {
         "id": decision.cell.id,
-        **{axis: decision.cell.axis(axis) for axis in AXES},
+        **decision.cell.values,
         "decision": "included" if decision.included else "excluded",
         "reason": None if headline is None else str(headline.reason),
         "rulings": [_ruling(r) for r in decision.rulings],
         "notes": [_note(n) for n in decision.notes],
+        **({"extra": dict(decision.extra)} if decision.extra else {}),
     }
 
 
@@ -86,12 +86,16 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "schema_version": PLAN_SCHEMA_VERSION,
         "matrix": matrix.name,
         "as_of": plan.as_of.isoformat(),
-        "axes": {axis: list(matrix.axis_values(axis)) for axis in AXES},
+        "channel": matrix.channel,
+        "axes": {axis.name: list(axis.texts) for axis in matrix.axes},
+        "removed": [
+            {"axis": r.axis, "value": r.value, "reason": r.reason} for r in matrix.removed
+        ],
         "packages": list(matrix.packages),
         "counts": {
-            "candidates": len(plan.decisions),
-            "included": len(plan.included),
-            "excluded": len(plan.decisions) - len(plan.included),
+            "candidates": plan.decided.size,
+            "included": plan.decided.included_count,
+            "excluded": plan.decided.size - plan.decided.included_count,
             "excluded_by_reason": plan.excluded_by_reason(),
             "package_cells": sum(len(b.cells) for b in plan.builds),
             "builds": len(plan.builds),

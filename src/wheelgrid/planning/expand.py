@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
-
-from wheelgrid.core.cell import Cell
+from wheelgrid.core.cell import Cell, Row
 from wheelgrid.core.matrix import Matrix
+from wheelgrid.planning.space import Space, to_point
 
 __all__ = ["expand"]
 
 
-def expand(matrix: Matrix) -> tuple[Cell, ...]:
-    """The whole product, in the order in which the axes are written."""
-    return tuple(
-        Cell(torch=torch, python=python, accelerator=accelerator, platform=platform)
-        for torch, platform, accelerator, python in product(
-            matrix.torch, matrix.platform, matrix.accelerator, matrix.python
-        )
-    )
+def expand(matrix: Matrix) -> tuple[Cell | Row, ...]:
+    """The whole product and the whole rows, in the order in which they are written."""
+    return tuple(to_point(candidate.values) for candidate in Space(matrix).candidates())

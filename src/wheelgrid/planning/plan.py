@@ -9,14 +9,14 @@ from datetime import date
 from functools import cached_property
 
 from wheelgrid.core.build import Build
-from wheelgrid.core.cell import Cell
-from wheelgrid.core.decision import Decision
+from wheelgrid.core.cell import Cell, Row
+from wheelgrid.core.decision import Decision, Reason
+from wheelgrid.core.errors import BadInputError
 from wheelgrid.core.knowledge import Knowledge
 from wheelgrid.core.matrix import Matrix
 from wheelgrid.core.recipe import Recipe
 from wheelgrid.planning.collapse import applies, collapse
-from wheelgrid.planning.decide import decide
-from wheelgrid.planning.expand import expand
+from wheelgrid.planning.decide import Decided, decide
 
 __all__ = ["Plan", "make_plan"]
 
@@ -29,13 +29,23 @@ class Plan:
     recipes: Mapping[str, Recipe]
     knowledge: Knowledge
     as_of: date
-    decisions: tuple[Decision, ...]
+    decided: Decided
     builds: tuple[Build, ...]
 
     @cached_property
+    def decisions(self) -> tuple[Decision, ...]:
+        """Every decision, in matrix order; made when first asked for."""
+        return tuple(self.decided.decision(number) for number in range(self.decided.size))
+
+    @cached_property
+    def points(self) -> tuple[Cell | Row, ...]:
+        """The included cells or rows, in matrix order."""
+        return tuple(self.decided.decision(n).cell for n in self.decided.numbers())
+
+    @cached_property
     def included(self) -> tuple[Cell, ...]:
-        """The cells of the desired state, in matrix order."""
-        return tuple(d.cell for d in self.decisions if d.included)
+        """The cells of the desired state, in matrix order; rows are none."""
+        return tuple(point for point in self.points if isinstance(point, Cell))
 
     @cached_property
     def decision_of(self) -> dict[str, Decision]:
@@ -47,10 +57,21 @@ class Plan:
         """The build that serves a (package, cell id)."""
         return {(b.package, c.id): b for b in self.builds for c in b.cells}
 
+    def excluded_by_rule(self) -> dict[tuple[Reason, str], int]:
+        """How many cells each reason and rule excludes as headline, the most first."""
+        counts = Counter({key: mask.bit_count() for key, mask in self.decided.excluded_by.items()})
+        for candidate in range(self.decided.space.size, self.decided.size):
+            head = self.decided.decision(candidate).headline
+            if head is not None:
+                counts[head.reason, head.rule] += 1
+        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
     def excluded_by_reason(self) -> dict[str, int]:
         """How many cells each headline reason excludes; with `included` it sums to all."""
-        heads = [d.headline for d in self.decisions]
-        return dict(sorted(Counter(str(h.reason) for h in heads if h is not None).items()))
+        counts: Counter[str] = Counter()
+        for (reason, _), count in self.excluded_by_rule().items():
+            counts[str(reason)] += count
+        return dict(sorted(counts.items()))
 
     def gap(self, package: str, cell: Cell) -> str:
         """Why a package has no build for an included cell; empty when it has one."""
@@ -68,15 +89,27 @@ class Plan:
 def make_plan(
     matrix: Matrix, recipes: Mapping[str, Recipe], knowledge: Knowledge, *, as_of: date
 ) -> Plan:
-    """Decide every candidate and collapse the included cells of each package into builds."""
-    decisions = tuple(decide(cell, matrix, knowledge, as_of=as_of) for cell in expand(matrix))
-    included = [d.cell for d in decisions if d.included]
-    builds = tuple(build for name in matrix.packages for build in collapse(recipes[name], included))
-    return Plan(
+    """Decide every candidate and collapse the included cells of each package into builds.
+
+    BadInputError where a table, a rule list or a derived attribute must cover a candidate and
+    does not.
+    """
+    decided = decide(matrix, knowledge, as_of=as_of)
+    faults = decided.faults()
+    if faults:
+        raise BadInputError(faults)
+    plan = Plan(
         matrix=matrix,
         recipes=recipes,
         knowledge=knowledge,
         as_of=as_of,
-        decisions=decisions,
-        builds=builds,
+        decided=decided,
+        builds=(),
     )
+    if not matrix.packages:
+        return plan
+    builds = tuple(
+        build for name in matrix.packages for build in collapse(recipes[name], plan.included)
+    )
+    object.__setattr__(plan, "builds", builds)
+    return plan
