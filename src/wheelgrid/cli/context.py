@@ -15,7 +15,7 @@ from wheelgrid.config.files import Project, find_project
 from wheelgrid.config.matrix import load_matrix
 from wheelgrid.config.recipe import load_recipes
 from wheelgrid.config.yaml import Faults
-from wheelgrid.planning.checks import dead_conditions
+from wheelgrid.planning.checks import contradictions, refused
 from wheelgrid.planning.plan import Plan, make_plan
 
 __all__ = [
@@ -78,11 +78,14 @@ def load_plan(project: Project, as_of: date, *, features: bool = False, channel:
     matrix = load_matrix(project, faults, channel=channel)
     recipes = load_recipes(project, matrix.packages, faults) if matrix is not None else {}
     knowledge = load_knowledge(project, faults, features=features)
-    if matrix is not None and not faults.found:
-        faults.found += dead_conditions(matrix, recipes)
     faults.check()
     assert matrix is not None  # noqa: S101 - a missing matrix is a fault
-    return make_plan(matrix, recipes, knowledge, as_of=as_of)
+    faults.found += refused(matrix, recipes, as_of)
+    faults.check()
+    plan = make_plan(matrix, recipes, knowledge, as_of=as_of)
+    faults.found += contradictions(plan)
+    faults.check()
+    return plan
 
 
 def print_json(document: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from wheelgrid.config import fields
@@ -14,6 +14,7 @@ from wheelgrid.core.axis import (
     IMPLICIT_ROLES,
     Axis,
     AxisValue,
+    Place,
     Role,
     as_accelerator,
     as_python,
@@ -25,7 +26,6 @@ from wheelgrid.core.grid import (
     Entry,
     Exclusion,
     Otherwise,
-    Place,
     Removal,
     Rule,
     Table,
@@ -144,7 +144,7 @@ def axes(item: Item) -> tuple[Axis, ...]:
             hint = "write [a, b], or {role: python, values: [a, b]}"
             child.fault("expected a list, found a mapping", hint=hint)
             continue
-        found.append(Axis(name=name, values=_values(values, role), role=role))
+        found.append(Axis(name=name, values=_values(values, role), role=role, place=place(child)))
     taken: dict[Role, str] = {}
     for axis in found:
         if axis.role is not Role.TEXT and axis.role in taken:
@@ -162,9 +162,7 @@ def channel_axes(item: Item, known: tuple[Axis, ...]) -> tuple[Axis, ...]:
             child.fault(f"unknown axis {name!r}", hint=nearest(name, list(by_name)))
             continue
         changed[name] = _values(child, by_name[name].role)
-    return tuple(
-        Axis(name=a.name, values=changed.get(a.name, a.values), role=a.role) for a in known
-    )
+    return tuple(replace(a, values=changed[a.name]) if a.name in changed else a for a in known)
 
 
 def zips(item: Item, known: tuple[Axis, ...]) -> tuple[tuple[str, ...], ...]:

@@ -17,12 +17,23 @@ __all__ = [
     "IMPLICIT_ROLES",
     "Axis",
     "AxisValue",
+    "Place",
     "Role",
     "as_accelerator",
     "as_platform",
     "as_python",
     "as_version",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is written; line and column count from 1, 0 where unknown."""
+
+    file: str = "matrix.yaml"
+    path: str = ""
+    line: int = 0
+    column: int = 0
 
 
 class Role(StrEnum):
@@ -72,6 +83,7 @@ class Axis:
     name: str
     values: tuple[AxisValue, ...]
     role: Role = Role.TEXT
+    place: Place = field(default_factory=Place, compare=False)
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 
-from wheelgrid.core.axis import AxisValue
+from wheelgrid.core.axis import AxisValue, Place
 from wheelgrid.core.condition import Condition, Pattern
 from wheelgrid.core.evidence import Source
 
@@ -16,7 +16,6 @@ __all__ = [
     "Entry",
     "Exclusion",
     "Otherwise",
-    "Place",
     "Policy",
     "Removal",
     "Rule",
@@ -24,16 +23,6 @@ __all__ = [
     "Table",
     "TableRow",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where something is written; line and column count from 1, 0 where unknown."""
-
-    file: str = "matrix.yaml"
-    path: str = ""
-    line: int = 0
-    column: int = 0
 
 
 class Otherwise(StrEnum):

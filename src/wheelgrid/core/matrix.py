@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from packaging.version import Version
 
 from wheelgrid.core.accelerator import Accelerator
-from wheelgrid.core.axis import IMPLICIT_ROLES, Axis, AxisValue, Role
+from wheelgrid.core.axis import IMPLICIT_ROLES, Axis, AxisValue, Place, Role
 from wheelgrid.core.cell import AXES
 from wheelgrid.core.condition import Condition
 from wheelgrid.core.grid import (
@@ -16,7 +16,6 @@ from wheelgrid.core.grid import (
     Entry,
     Exclusion,
     Otherwise,
-    Place,
     Policy,
     Removal,
     Rule,

@@ -1,43 +1,363 @@
-"""Mistakes that only show when the whole matrix is at hand."""
+"""Mistakes that only show when the whole matrix is at hand.
+
+Each function returns faults with positions. `wheelgrid plan` refuses what `policy` calls an
+error; `wheelgrid lint` reports them all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
 
+from wheelgrid.core.axis import Axis, Place, Role, as_version
+from wheelgrid.core.build import Build
+from wheelgrid.core.condition import Condition, Pattern, is_range
 from wheelgrid.core.errors import Fault
+from wheelgrid.core.grid import Exclusion, Rule, Severity, Table
 from wheelgrid.core.matrix import Matrix
 from wheelgrid.core.recipe import Recipe
-from wheelgrid.planning.expand import expand
+from wheelgrid.planning.decide import Decided
+from wheelgrid.planning.plan import Plan
+from wheelgrid.planning.space import Space
 
-__all__ = ["dead_conditions"]
+__all__ = [
+    "colliding_builds",
+    "compact_versions",
+    "constant_axes",
+    "contradictions",
+    "dead_conditions",
+    "duplicate_cells",
+    "expired_rules",
+    "partial_rows",
+    "pinned_patches",
+    "refused",
+    "shadowed_rules",
+    "text_comparisons",
+    "unused_values",
+]
+
+_COMPACT = re.compile(r"(cu|cuda|rocm|xpu|torch|pt|py|cp)?[0-9]{2,4}\Z")
+_PATCH = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+\Z")
+_LOOSE_GLOB = re.compile(r"[0-9]+(\.[0-9]+)*[*?]\Z")
+_CLASS_GLOB = re.compile(r"[0-9.]*\[[^\]]*\][0-9.*?]*\Z")
 
 
-def dead_conditions(matrix: Matrix, recipes: Mapping[str, Recipe]) -> list[Fault]:
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """One condition of the matrix, and how messages call it."""
+
+    label: str
+    when: Condition
+    place: Place
+
+
+def _fault(place: Place, path: str, message: str, hint: str = "") -> Fault:
+    return Fault(
+        file=place.file,
+        path=path or place.path,
+        line=place.line,
+        column=place.column,
+        message=message,
+        hint=hint,
+    )
+
+
+def _stated(matrix: Matrix) -> Iterator[_Named]:
+    """Exclusions and rules: what must fit something to be of use."""
+    for exclusion in matrix.exclusions:
+        yield _Named(f"exclude {exclusion.id}", exclusion.when, exclusion.place)
+    for rule in matrix.rules:
+        yield _Named(f"rules {rule.id}", rule.when, rule.place)
+
+
+def _conditions(matrix: Matrix, recipes: Mapping[str, Recipe]) -> Iterator[_Named]:
+    yield from _stated(matrix)
+    for name, entries in matrix.tiers.items():
+        for index, entry in enumerate(entries):
+            yield _Named(f"tiers.{name}[{index}].when", entry.when, entry.place)
+    for recipe in recipes.values():
+        yield _Named("when", recipe.when, Place(f"recipes/{recipe.folder}/recipe.yaml"))
+
+
+def _bumped(when: Condition, matrix: Matrix) -> str:
+    """The hint for a rule that misses because only the patch version differs."""
+    for axis, alternatives in when.patterns:
+        for pattern in alternatives:
+            if not _PATCH.match(pattern.text):
+                continue
+            line = pattern.text.rpartition(".")[0]
+            near = [v for v in matrix.axis_values(axis) if v.startswith(f"{line}.")]
+            if near and pattern.text not in near:
+                return f"{axis} has {', '.join(near)}: write '{line}.*' to fit every patch"
+    return "check the spelling of its values against the axes"
+
+
+def refused(matrix: Matrix, recipes: Mapping[str, Recipe], as_of: date) -> list[Fault]:
+    """What the policy of the matrix makes an error before anything is planned."""
+    found: list[Fault] = []
+    if matrix.policy.dead_rules is Severity.ERROR:
+        found += dead_conditions(matrix, recipes)
+    if matrix.policy.expired_rules is Severity.ERROR:
+        found += expired_rules(matrix, as_of)
+    return found
+
+
+def contradictions(plan: Plan) -> list[Fault]:
+    """What can never be meant: two cells with one id, two builds of one wheel, half a cell."""
+    decided = plan.decided
+    return [*duplicate_cells(decided), *partial_rows(decided), *colliding_builds(plan.builds)]
+
+
+def dead_conditions(
+    matrix: Matrix, recipes: Mapping[str, Recipe], space: Space | None = None
+) -> list[Fault]:
     """Conditions that fit no candidate: a typo, or a value that has left its axis.
 
     A rule that silently stops matching (because a patch version was bumped, say) changes the
-    matrix without a word; so it is an error.
+    matrix without a word; so it is an error unless `policy` says otherwise.
     """
-    cells = expand(matrix)
-    places = [
-        ("matrix.yaml", f"exclude {exclusion.id}", exclusion.when)
-        for exclusion in matrix.exclusions
+    space = space or Space(matrix)
+    return [
+        _fault(named.place, named.label, "fits no cell of the matrix", _bumped(named.when, matrix))
+        for named in _conditions(matrix, recipes)
+        if not space.mask(named.when)
     ]
-    places += [
-        ("matrix.yaml", f"tiers.{name}[{index}].when", entry.when)
-        for name, entries in (matrix.tiers or {}).items()
-        for index, entry in enumerate(entries)
-    ]
-    places += [
-        (f"recipes/{recipe.folder}/recipe.yaml", "when", recipe.when) for recipe in recipes.values()
+
+
+def shadowed_rules(matrix: Matrix, space: Space) -> list[Fault]:
+    """Exclusions, rules and table rows that earlier ones leave nothing to do."""
+    found: list[Fault] = []
+    covered = 0
+    names: list[tuple[str, int]] = []
+    for exclusion in matrix.exclusions:
+        mask = space.mask(exclusion.when)
+        if mask and not mask & ~covered:
+            found.append(_shadow(exclusion, f"exclude {exclusion.id}", names, space, mask))
+        covered |= mask
+        names.append((exclusion.id, mask))
+    left = space.everything
+    before: list[tuple[str, int]] = []
+    for rule in matrix.rules:
+        mask = space.mask(rule.when)
+        if mask and not mask & left:
+            found.append(_shadow(rule, f"rules {rule.id}", before, space, mask))
+        left &= ~mask
+        before.append((rule.id, mask))
+    for table in matrix.tables:
+        found += _shadowed_rows(table, space)
+    return found
+
+
+def _shadow(
+    rule: Exclusion | Rule, label: str, earlier: list[tuple[str, int]], space: Space, mask: int
+) -> Fault:
+    by = [name for name, other in earlier if other & mask]
+    return _fault(
+        rule.place,
+        label,
+        f"decides nothing: its {mask.bit_count()} of {space.size} candidates are already decided "
+        f"by {', '.join(by)}",
+        "delete it, or move it before them",
+    )
+
+
+def _shadowed_rows(table: Table, space: Space) -> Iterator[Fault]:
+    left = space.everything
+    for index, row in enumerate(table.rows):
+        mask = space.mask(row.when)
+        if mask and not mask & left:
+            yield _fault(
+                row.place,
+                f"tables {table.id}.rows[{index}]",
+                "is never reached: earlier rows fit all its candidates",
+                "the first row that fits decides: move it up, or delete it",
+            )
+        left &= ~mask
+
+
+def expired_rules(matrix: Matrix, as_of: date) -> list[Fault]:
+    """Exclusions, rules and tables that are past their `until`. They still apply."""
+    stated: list[tuple[str, Exclusion | Rule | Table]] = [
+        *((f"exclude {e.id}", e) for e in matrix.exclusions),
+        *((f"rules {r.id}", r) for r in matrix.rules),
+        *((f"tables {t.id}", t) for t in matrix.tables),
     ]
     return [
-        Fault(
-            file=file,
-            path=path,
-            message="fits no cell of the matrix",
-            hint="check the spelling of its values against the axes",
+        _fault(
+            rule.place,
+            label,
+            f"expired on {rule.until}, {(as_of - rule.until).days} days ago: {rule.reason}",
+            "check whether the reason still holds; then delete it or move its date",
         )
-        for file, path, when in places
-        if not any(when.matches(cell) for cell in cells)
+        for label, rule in stated
+        if rule.until is not None and rule.until < as_of
     ]
+
+
+def duplicate_cells(decided: Decided) -> list[Fault]:
+    """Whole rows (`add`, or `include` rows that became cells) equal to another candidate."""
+    space = decided.space
+    seen: Counter[tuple[tuple[str, str], ...]] = Counter()
+    found: list[Fault] = []
+    for entry in (*decided.matrix.add, *decided.appended_rows):
+        values = {name: value.text for name, value in entry.values.items()}
+        key = tuple(sorted(values.items()))
+        seen[key] += 1
+        number = space.number(values)
+        if seen[key] > 1 or (number is not None and number < space.product_size):
+            text = ", ".join(f"{name}={value}" for name, value in values.items())
+            message = f"two cells have one id: {text}"
+            found.append(_fault(entry.place, "", message, "delete one of them"))
+    return found
+
+
+def partial_rows(decided: Decided) -> list[Fault]:
+    """Include rows that became cells without a value on every axis of a stack."""
+    if not decided.matrix.packages:
+        return []
+    names = {axis.name for axis in decided.matrix.axes}
+    return [
+        _fault(
+            entry.place,
+            "",
+            f"fits no kept cell, and as a cell of its own lacks {', '.join(sorted(missing))}",
+            "name a value on every axis, or one that a kept cell has",
+        )
+        for entry in decided.appended_rows
+        if (missing := names - entry.values.keys())
+    ]
+
+
+def colliding_builds(builds: Iterable[Build]) -> list[Fault]:
+    """Builds that would write one wheel file: same folder, name, version and tags."""
+    seen: dict[str, Build] = {}
+    found: list[Fault] = []
+    for build in builds:
+        other = seen.setdefault(build.id, build)
+        if other is not build:
+            found.append(
+                Fault(
+                    file=f"recipes/{build.package}/recipe.yaml",
+                    message=f"two builds have one artifact name: {build.id}",
+                    hint="name the axis that tells them apart in `uses`",
+                )
+            )
+    return found
+
+
+def _kept_values(decided: Decided, axis: Axis) -> dict[str, int]:
+    """How many kept candidates of the product each value of an axis has."""
+    space = decided.space
+    return {
+        value.text: (space.mask_of(axis.name, value.text) & decided.kept).bit_count()
+        for value in axis.values
+    }
+
+
+def constant_axes(decided: Decided) -> list[Fault]:
+    """Axes that never vary: one value, or only one that any included cell has."""
+    found = []
+    for axis in decided.matrix.axes:
+        alive = [value for value, count in _kept_values(decided, axis).items() if count]
+        if len(alive) == 1 and decided.space.size > 1:
+            found.append(
+                _fault(
+                    axis.place,
+                    f"axes.{axis.name}",
+                    f"never varies: every included cell has {alive[0]}",
+                    "drop the axis, or say why it is kept in a comment",
+                )
+            )
+    return found
+
+
+def unused_values(decided: Decided) -> list[Fault]:
+    """Values on an axis that no included cell has."""
+    return [
+        _fault(
+            axis.place,
+            f"axes.{axis.name}",
+            f"{value} is on the axis, but every cell with it is excluded",
+            f"see `wheelgrid plan --why-not`; take {value} off the axis if that is meant",
+        )
+        for axis in decided.matrix.axes
+        for value, count in _kept_values(decided, axis).items()
+        if not count and decided.kept
+    ]
+
+
+def compact_versions(matrix: Matrix) -> list[Fault]:
+    """Versions without their dots: cu1210 can be 12.10 or 121.0, and sorts as a text."""
+    return [
+        _fault(
+            axis.place,
+            f"axes.{axis.name}",
+            f"{value.text!r} is a version without its dot: ambiguous, and compared as text",
+            "write the dotted version, such as '12.6', and make labels with `derive`",
+        )
+        for axis in matrix.axes
+        if axis.role is Role.TEXT
+        for value in axis.values
+        if _COMPACT.match(value.text)
+        and re.search("cuda|torch|rocm|toolkit|version", axis.name)
+        and not re.fullmatch(r"(19|20)[0-9]{2}", value.text)
+    ]
+
+
+def _patterns(matrix: Matrix) -> Iterator[tuple[str, Place, str, Pattern]]:
+    """Every pattern of the matrix with the label and place of its rule."""
+    for named in _stated(matrix):
+        for axis, alternatives in named.when.patterns:
+            yield from ((named.label, named.place, axis, pattern) for pattern in alternatives)
+    for table in matrix.tables:
+        for row in table.rows:
+            for axis, alternatives in (*row.when.patterns, (table.axis, row.values)):
+                yield from ((f"tables {table.id}", row.place, axis, p) for p in alternatives)
+
+
+def text_comparisons(matrix: Matrix) -> list[Fault]:
+    """Patterns that compare versions as text, or compare what is no version as versions."""
+    found = []
+    for label, place, axis, pattern in _patterns(matrix):
+        values = matrix.axis_values(axis)
+        versions = [v for v in values if as_version(v) is not None]
+        text = pattern.text.removeprefix("!")
+        if "." not in axis and versions and (_LOOSE_GLOB.match(text) or _CLASS_GLOB.match(text)):
+            caught = _caught(text, versions)
+            if caught:
+                message = f"glob {text!r} compares versions as text: it also fits {caught}"
+                found.append(_fault(place, label, message, "write a range such as '>=2.1,<2.2'"))
+        elif is_range(text, Role.TEXT) and values and not versions and _is_free(matrix, axis):
+            message = f"{text!r} is a version range, but no value of {axis} is a version"
+            found.append(_fault(place, label, message, f"values: {', '.join(values[:5])}"))
+    return found
+
+
+def _is_free(matrix: Matrix, axis: str) -> bool:
+    return any(a.name == axis and a.role is Role.TEXT for a in matrix.axes)
+
+
+def _caught(glob: str, versions: list[str]) -> str:
+    """A version that a glob fits although it is of another line: `2.1*` and 2.10."""
+    stem = re.split(r"[*?\[]", glob)[0].rstrip(".")
+    for value in versions:
+        line = value == stem or value.startswith(f"{stem}.")
+        if fnmatchcase(value, glob) and not line:
+            return value
+    return ""
+
+
+def pinned_patches(matrix: Matrix) -> list[Fault]:
+    """Rules that name one patch version: they stop matching at the next patch release."""
+    found = []
+    for label, place, axis, pattern in _patterns(matrix):
+        line = pattern.text.rpartition(".")[0]
+        same = [v for v in matrix.axis_values(axis) if v.startswith(f"{line}.")]
+        if _PATCH.match(pattern.text) and same == [pattern.text]:
+            message = f"names {axis} {pattern.text} exactly: it misses the next patch release"
+            found.append(_fault(place, label, message, f"write '{line}.*'"))
+    return found

@@ -105,20 +105,20 @@ class Decided:
         return self.space.everything & ~excluded
 
     @cached_property
-    def _included(self) -> tuple[tuple[_Decoration, ...], tuple[Candidate, ...]]:
+    def _included(self) -> tuple[tuple[_Decoration, ...], tuple[Entry, ...]]:
         """What each include row does: decorate the kept cells that it agrees with, or append.
 
         As GitHub documents it: a row is merged into every original combination whose values it
         would not overwrite, and becomes a combination of its own if there is none.
         """
         decorations: list[_Decoration] = []
-        appended: list[Candidate] = []
+        appended: list[Entry] = []
         for entry in self.matrix.include:
             mask = self._agrees(entry) & self.kept
             if mask:
                 decorations.append(_Decoration(mask, entry.values))
             else:
-                appended.append(Candidate(entry.values))
+                appended.append(entry)
         return tuple(decorations), tuple(appended)
 
     def _agrees(self, entry: Entry) -> int:
@@ -138,9 +138,14 @@ class Decided:
         return self.space.group(axes, agrees).get(True, 0) & product
 
     @property
+    def appended_rows(self) -> tuple[Entry, ...]:
+        """The `include` rows that became candidates of their own."""
+        return self._included[1]
+
+    @cached_property
     def appended(self) -> tuple[Candidate, ...]:
         """Candidates that only `include` rows bring."""
-        return self._included[1]
+        return tuple(Candidate(entry.values) for entry in self.appended_rows)
 
     def faults(self) -> list[Fault]:
         """Candidates that a table, a rule list or a derived attribute must cover but does not."""

@@ -13,6 +13,7 @@ from functools import lru_cache
 from wheelgrid.core.axis import (
     IMPLICIT_ROLES,
     AxisValue,
+    Place,
     Role,
     as_accelerator,
     as_platform,
@@ -23,7 +24,7 @@ from wheelgrid.core.condition import Condition
 from wheelgrid.core.decision import Reason, Ruling
 from wheelgrid.core.errors import Fault
 from wheelgrid.core.evidence import Source
-from wheelgrid.core.grid import Exclusion, Otherwise, Place, Rule, Table
+from wheelgrid.core.grid import Exclusion, Otherwise, Rule, Table
 from wheelgrid.core.knowledge import Knowledge
 from wheelgrid.core.lifecycle import Sunset
 from wheelgrid.core.matrix import Matrix

@@ -214,6 +214,14 @@ class Space:
             allowed[at] = fits if before is None else [i for i in before if i in set(fits)]
         return self._product(allowed) | self._rows_mask(condition)
 
+    def mask_of(self, axis: str, text: str) -> int:
+        """The candidates of the product with exactly this value."""
+        at = self.where[axis]
+        dimension = self.dimensions[at]
+        column = dimension.axes.index(axis)
+        fits = [i for i, entry in enumerate(dimension.entries) if entry[column].text == text]
+        return self._product({at: fits})
+
     def _rows_mask(self, condition: Condition) -> int:
         mask = 0
         for index, row in enumerate(self.rows):
