@@ -410,3 +410,38 @@ def test_a_full_disk_is_said_and_leaves_nothing_half_written(
         assert wheels(project) == []
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+LIMITED_SETUP = """\
+from setuptools import Extension, setup
+setup(name="tinyext", version="1.0", python_requires=">=3.8", packages=["tinyext"],
+      options={"bdist_wheel": {"py_limited_api": "TAG"}},
+      ext_modules=[Extension("tinyext._C", ["tinyext/_C.c"], py_limited_api=True)])
+"""
+
+
+def test_a_claim_that_the_audit_refutes_no_longer_collapses(tiny: Path, wheelgrid: Run) -> None:
+    """The wheel says abi3 and calls a function outside the stable ABI; the planner believes it."""
+    folder = tiny / "recipes" / "tinyext"
+    floor = f'stable: {{python: "{VERSION}"}}\nabi: {{'
+    recipe = RECIPE.replace("abi: {", floor)
+    (folder / "recipe.yaml").write_text(recipe, encoding="utf-8")
+    (folder / "source" / "setup.py").write_text(LIMITED_SETUP.replace("TAG", TAG), encoding="utf-8")
+    source = C_SOURCE.replace(
+        "return PyLong_FromLong(42)",
+        'if (getenv("NEVER_SET")) PyFrame_GetBack(0); return PyLong_FromLong(42)',
+    )
+    (folder / "source" / "tinyext" / "_C.c").write_text(source, encoding="utf-8")
+    wide = f'python: ["{VERSION}", "3.{sys.version_info.minor + 1}"]'
+    matrix = MATRIX.replace(f'python: ["{VERSION}"]', wide)
+    (tiny / "matrix.yaml").write_text(matrix, encoding="utf-8")
+
+    before = wheelgrid("plan", "--builds", cwd=tiny)
+    assert f"tinyext-1.0-{TAG}.abi3-linux_x86_64-any" in before.stdout
+    built = wheelgrid("build", UNIT, cwd=tiny)
+    assert built.returncode == 1, built.stderr
+    kept = list((tiny / ".wheelgrid" / "unproven").glob("*.json"))
+    assert "PyFrame_GetBack" in kept[0].read_text(encoding="utf-8")
+    after = wheelgrid("plan", "--builds", cwd=tiny).stdout
+    assert "abi3" not in after
+    assert f"tinyext-1.0-{TAG}-linux_x86_64-any" in after

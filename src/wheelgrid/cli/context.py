@@ -13,6 +13,7 @@ import click
 from wheelgrid.config.compat import load_knowledge
 from wheelgrid.config.files import Project, find_project
 from wheelgrid.config.matrix import load_matrix
+from wheelgrid.config.proofs import load_unproven
 from wheelgrid.config.recipe import load_recipes
 from wheelgrid.config.yaml import Faults
 from wheelgrid.planning.checks import contradictions, refused
@@ -76,13 +77,17 @@ def load_plan(project: Project, as_of: date, *, features: bool = False, channel:
     """Read matrix, recipes and compat; raise all their faults at once; make the plan."""
     faults = Faults()
     matrix = load_matrix(project, faults, channel=channel)
-    recipes = load_recipes(project, matrix.packages, faults) if matrix is not None else {}
+    recipes = {}
+    if matrix is not None:
+        roles = {axis.name: axis.role for axis in matrix.axes}
+        recipes = load_recipes(project, matrix.packages, faults, roles=roles)
     knowledge = load_knowledge(project, faults, features=features)
+    unproven = load_unproven(project, faults)
     faults.check()
     assert matrix is not None  # noqa: S101 - a missing matrix is a fault
     faults.found += refused(matrix, recipes, as_of)
     faults.check()
-    plan = make_plan(matrix, recipes, knowledge, as_of=as_of)
+    plan = make_plan(matrix, recipes, knowledge, as_of=as_of, unproven=unproven)
     faults.found += contradictions(plan)
     faults.check()
     return plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -13,11 +13,13 @@ from packaging.version import Version
 
 from wheelgrid.config import fields
 from wheelgrid.config.files import Project, read_yaml
-from wheelgrid.config.yaml import Faults, Item
+from wheelgrid.config.yaml import Faults, Item, nearest
 from wheelgrid.core.accelerator import Accelerator
+from wheelgrid.core.axis import Role
+from wheelgrid.core.cell import AXES
 from wheelgrid.core.condition import Condition
 from wheelgrid.core.errors import Fault
-from wheelgrid.core.recipe import Abi, DirectorySource, Recipe, SdistSource
+from wheelgrid.core.recipe import Abi, DirectorySource, Reach, Recipe, SdistSource
 
 __all__ = ["decode_recipe", "load_recipes"]
 
@@ -25,8 +27,9 @@ T = TypeVar("T")
 
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _ENV_NAME = re.compile(r"[A-Z_][A-Z0-9_]*\Z")
+_ABI3T = (3, 15)
 _REQUIRED = ("name", "version", "summary", "source", "abi", "build", "test")
-_OPTIONAL = ("when", "extensions", "patches", "stable")
+_OPTIONAL = ("when", "extensions", "patches", "stable", "reach", "uses")
 
 
 def _relative(item: Item, text: str) -> str:
@@ -90,6 +93,10 @@ def _abi(item: Item) -> Abi:
     return Abi(item.choice([str(abi) for abi in Abi]))
 
 
+def _reach(item: Item) -> Reach:
+    return Reach(item.choice([str(reach) for reach in Reach]))
+
+
 @dataclass(slots=True)
 class _Fields:
     """Fields of one mapping, each decoded if it is there, else a default."""
@@ -124,15 +131,27 @@ def _test_fields(item: Item) -> dict[str, Any]:
 
 
 def _stable_fields(item: Item) -> dict[str, Any]:
-    stable = _Fields(item.fields(("torch", "python")))
+    stable = _Fields(item.fields((), ("torch", "python", "free_threaded")))
+    free_threaded = stable.get("free_threaded", fields.python, None)
+    if free_threaded is not None and free_threaded.release < _ABI3T:
+        stable.given["free_threaded"].fault(
+            f"abi3t does not exist for Python {free_threaded}: it begins with 3.15 (PEP 803)",
+            hint='write "3.15"; before it, free-threaded Pythons get one wheel each',
+        )
     return {
         "stable_torch": stable.get("torch", fields.version, None),
         "limited_api": stable.get("python", fields.python, None),
+        "limited_api_t": free_threaded,
     }
 
 
-def decode_recipe(item: Item, folder: str) -> Recipe | None:
-    """Decode one recipe document; faults are left in the item's collector, all of them."""
+def decode_recipe(
+    item: Item, folder: str, roles: Mapping[str, Role] | None = None
+) -> Recipe | None:
+    """Decode one recipe document; faults are left in the item's collector, all of them.
+
+    `roles` are the axes of the matrix that its conditions may name; default the standard four.
+    """
     given = item.fields(_REQUIRED, _OPTIONAL)
     top = _Fields(given)
     recipe = Recipe(
@@ -142,9 +161,11 @@ def decode_recipe(item: Item, folder: str) -> Recipe | None:
         source=top.get("source", _source, DirectorySource(path="")),
         folder=folder,
         abi=top.get("abi", lambda i: _by_accelerator(i, _abi), {}),
-        when=top.get("when", fields.condition, Condition()),
+        when=top.get("when", lambda i: fields.condition(i, roles), Condition()),
         extensions=top.get("extensions", lambda i: _by_accelerator(i, Item.texts), {}),
         patches=top.get("patches", _paths, ()),
+        reach=top.get("reach", lambda i: _by_accelerator(i, _reach), {}),
+        uses=top.get("uses", Item.texts, ()),
         **top.get("build", _build_fields, {"requires": {}, "env": {}}),
         **top.get("test", _test_fields, {}),
         **top.get("stable", _stable_fields, {}),
@@ -152,6 +173,10 @@ def decode_recipe(item: Item, folder: str) -> Recipe | None:
     if not set(_REQUIRED) <= given.keys():
         return None
     _cross_checks(recipe, given)
+    for name in recipe.uses:
+        free = [axis for axis in roles or {} if axis not in AXES]
+        if name not in free:
+            given["uses"].fault(f"{name!r} is no free axis of the matrix", hint=nearest(name, free))
     return recipe
 
 
@@ -192,7 +217,13 @@ def _check_files(item: Item, recipe: Recipe, folder: Path) -> None:
             item.fault(f"source {recipe.source.path!r} has neither pyproject.toml nor setup.py")
 
 
-def load_recipes(project: Project, names: tuple[str, ...], faults: Faults) -> dict[str, Recipe]:
+def load_recipes(
+    project: Project,
+    names: tuple[str, ...],
+    faults: Faults,
+    *,
+    roles: Mapping[str, Role] | None = None,
+) -> dict[str, Recipe]:
     """Read the recipes of the named packages; a missing one is a fault."""
     found: dict[str, Recipe] = {}
     for name in names:
@@ -206,7 +237,7 @@ def load_recipes(project: Project, names: tuple[str, ...], faults: Faults) -> di
             )
             continue
         item = read_yaml(path, root=project.root, faults=faults)
-        recipe = decode_recipe(item, name) if item is not None else None
+        recipe = decode_recipe(item, name, roles) if item is not None else None
         if item is not None and recipe is not None:
             _check_files(item, recipe, path.parent)
             found[name] = recipe

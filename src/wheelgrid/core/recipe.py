@@ -12,7 +12,7 @@ from wheelgrid.core.accelerator import Accelerator
 from wheelgrid.core.condition import Condition, matching_key
 from wheelgrid.core.python import PythonVersion
 
-__all__ = ["Abi", "DirectorySource", "Recipe", "SdistSource"]
+__all__ = ["Abi", "DirectorySource", "Proof", "Reach", "Recipe", "SdistSource", "Unproven"]
 
 
 class Abi(StrEnum):
@@ -31,6 +31,38 @@ class Abi(StrEnum):
     def uses_torch(self) -> bool:
         """Whether building needs torch's headers."""
         return self in {Abi.LIBTORCH, Abi.LIBTORCH_STABLE}
+
+
+class Reach(StrEnum):
+    """How far a wheel reaches over the runtime versions of its accelerator's family.
+
+    exact: one toolkit. major: every toolkit of one major version, as CUDA's minor version
+    compatibility allows; it is built with the oldest of them. any: no accelerator touches it.
+    """
+
+    EXACT = "exact"
+    MAJOR = "major"
+    ANY = "any"
+
+
+class Proof(StrEnum):
+    """What a build claims so that one wheel can serve many cells, and the audit must prove."""
+
+    PYTHON_STABLE_ABI = "python-stable-abi"
+    TORCH_STABLE_ABI = "torch-stable-abi"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unproven:
+    """A claim of one package version and accelerator that the audit of a wheel refuted."""
+
+    package: str
+    version: str
+    accelerator: str
+    proof: Proof
+    rule: str
+    why: str
+    wheel_sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +96,9 @@ class Recipe:
     env: Mapping[str, Mapping[str, str]]
     stable_torch: Version | None = None
     limited_api: PythonVersion | None = None
+    limited_api_t: PythonVersion | None = None
+    reach: Mapping[str, Reach] = field(default_factory=dict)
+    uses: tuple[str, ...] = ()
     build_torch: Mapping[str, str] = field(default_factory=dict)
     patches: tuple[str, ...] = ()
     memory_mib: int = 1024
@@ -76,6 +111,13 @@ class Recipe:
     def abi_for(self, accelerator: Accelerator) -> Abi:
         """The ABI on an accelerator; the most specific pattern wins."""
         return self.abi[matching_key(self.abi, accelerator)[-1]]
+
+    def reach_for(self, accelerator: Accelerator) -> Reach:
+        """How far a wheel for the accelerator reaches; torch-free wheels reach all by default."""
+        keys = matching_key(self.reach, accelerator)
+        if keys:
+            return self.reach[keys[-1]]
+        return Reach.ANY if self.abi_for(accelerator) is Abi.NONE else Reach.EXACT
 
     def extensions_for(self, accelerator: Accelerator) -> tuple[str, ...]:
         """Native modules, by dotted name, that a wheel for the accelerator must contain."""

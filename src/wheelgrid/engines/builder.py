@@ -22,6 +22,7 @@ from wheelgrid.engines.finish import require_torch_line
 from wheelgrid.engines.interpreters import Interpreter
 from wheelgrid.engines.process import Result
 from wheelgrid.engines.progress import Progress
+from wheelgrid.engines.proofs import keep_refuted
 from wheelgrid.engines.sources import copy_tree, fetch_sdist, file_sha256, unpack
 from wheelgrid.engines.store import RECORD_VERSION, Action, Store
 from wheelgrid.engines.torch_source import TorchSource, torch_sources
@@ -56,15 +57,12 @@ class Built:
 def expected_of(build: Build, recipe: Recipe) -> Expected:
     """What the audit must find in the build's wheel."""
     pure = build.abi is Abi.PURE
-    python_tag, abi_tag = build.python.interpreter_tag, build.python.tag
-    if build.limited:
-        abi_tag = "abi3"
     return Expected(
         package=build.package,
         version=build.wheel_version,
         abi=build.abi,
-        python_tag="py3" if pure else python_tag,
-        abi_tag="none" if pure else abi_tag,
+        python_tag="py3" if pure else build.python.interpreter_tag,
+        abi_tag=build.abi_tag,
         platform=None if pure else build.platform,
         accelerator=build.accelerator,
         extensions=recipe.extensions_for(build.accelerator),
@@ -152,6 +150,8 @@ class LocalBuilder:
             # No configuration of the user's own (~/.pydistutils.cfg) may reach into a build.
             "HOME": str(staging),
             "MAX_JOBS": str(jobs),
+            # The values of free axes that the recipe says it uses.
+            **{f"WHEELGRID_{n.upper().replace('-', '_')}": v for n, v in build.free},
             "PATH": f"{environment / 'bin'}{os.pathsep}{self.uv.processes.env.get('PATH', '')}",
         }
         out = staging / "raw"
@@ -167,6 +167,7 @@ class LocalBuilder:
         built = RungResult(rung=Rung.BUILT, outcome=Outcome.PASSED, evidence=(wheel.name,))
         rungs = (built, audit_result(found))
         if found.outcome is not Outcome.PASSED:
+            keep_refuted(self.store.project, build, found, file_sha256(wheel))
             self.store.reject(build, wheel)
             return self._ended(action, rungs, start, log)
         resolved = self.uv.freeze(environment, log=log)

@@ -153,6 +153,7 @@ class Store:
             "compiler": self.host.compiler,
             "libc": self.host.libc,
             "python": interpreter.identity if interpreter else "",
+            **({"free": dict(build.free)} if build.free else {}),
         }
 
     def record_path(self, build: Build) -> Path:

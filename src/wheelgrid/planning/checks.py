@@ -237,12 +237,12 @@ def colliding_builds(builds: Iterable[Build]) -> list[Fault]:
     seen: dict[str, Build] = {}
     found: list[Fault] = []
     for build in builds:
-        other = seen.setdefault(build.id, build)
+        other = seen.setdefault(build.artifact, build)
         if other is not build:
             found.append(
                 Fault(
                     file=f"recipes/{build.package}/recipe.yaml",
-                    message=f"two builds have one artifact name: {build.id}",
+                    message=f"two builds have one artifact name: {build.artifact}",
                     hint="name the axis that tells them apart in `uses`",
                 )
             )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from wheelgrid.core.build import ANY, Build, local_label
+from wheelgrid.core.build import Build, local_label, reach_name
 from wheelgrid.core.cell import Cell
 from wheelgrid.core.python import PythonVersion
-from wheelgrid.core.recipe import Abi, Recipe
+from wheelgrid.core.recipe import Abi, Proof, Reach, Recipe, Unproven
 
 __all__ = ["applies", "collapse"]
 
-Key = tuple[str, ...]
+_ABI3T = PythonVersion(3, 15, free_threaded=True)
+"""The first CPython with a stable ABI for free-threaded builds (PEP 803)."""
 
 
 def applies(recipe: Recipe, cell: Cell) -> bool:
@@ -26,55 +28,100 @@ def applies(recipe: Recipe, cell: Cell) -> bool:
     return cell.torch >= recipe.stable_torch and cell.python.release >= floor
 
 
-def _key(recipe: Recipe, cell: Cell) -> Key:
-    """Cells with equal keys share a wheel.
+@dataclass(frozen=True, slots=True, order=True)
+class _Key:
+    """What tells wheels apart; cells with equal keys share one."""
+
+    abi: Abi
+    reach: Reach
+    accelerator: str
+    platform: str
+    torch: str
+    python: str
+    free: tuple[tuple[str, str], ...]
+
+
+def _python(recipe: Recipe, cell: Cell, *, proven: bool) -> str:
+    """`abi3`, `abi3t`, or one Python.
 
     abi3 covers default builds of CPython only: a free-threaded interpreter cannot load it
-    (PEP 703), so its cells get a wheel of their own.
+    (PEP 703). abi3t covers free-threaded ones from 3.15 on (PEP 803).
     """
+    floor = recipe.limited_api_t if cell.python.free_threaded else recipe.limited_api
+    if proven and floor is not None and cell.python.release >= floor.release:
+        return "abi3t" if cell.python.free_threaded else "abi3"
+    return str(cell.python)
+
+
+def _key(recipe: Recipe, cell: Cell, refuted: frozenset[Proof]) -> _Key:
     abi = recipe.abi_for(cell.accelerator)
-    platform, accelerator = str(cell.platform), str(cell.accelerator)
-    match abi:
-        case Abi.PURE:
-            return (abi, "", "", "", accelerator)
-        case Abi.NONE:
-            return (abi, platform, "", str(cell.python), "")
-        case Abi.LIBTORCH:
-            return (abi, platform, cell.torch_minor, str(cell.python), accelerator)
-        case Abi.LIBTORCH_STABLE:
-            python = str(cell.python) if cell.python.free_threaded else "abi3"
-            return (abi, platform, "", python, accelerator)
+    if abi is Abi.LIBTORCH_STABLE and Proof.TORCH_STABLE_ABI in refuted:
+        abi = Abi.LIBTORCH
+    reach = recipe.reach_for(cell.accelerator)
+    pure = abi is Abi.PURE
+    proven = Proof.PYTHON_STABLE_ABI not in refuted
+    return _Key(
+        abi=abi,
+        reach=reach,
+        accelerator=reach_name(cell.accelerator, reach),
+        platform="" if pure else str(cell.platform),
+        torch=cell.torch_minor if abi is Abi.LIBTORCH else "",
+        python="" if pure else _python(recipe, cell, proven=proven),
+        free=tuple((name, value) for name, value in cell.free if name in recipe.uses),
+    )
 
 
-def _build(recipe: Recipe, cells: list[Cell]) -> Build:
+def _build(recipe: Recipe, key: _Key, cells: list[Cell]) -> Build:
     first = min(cells)
-    abi = recipe.abi_for(first.accelerator)
-    limited = abi is Abi.LIBTORCH_STABLE and not first.python.free_threaded
+    # One wheel for a major version is built with its oldest toolkit, which all later ones run.
+    accelerator = min(cell.accelerator for cell in cells)
+    limited = key.python in {"abi3", "abi3t"}
     python = first.python
-    if limited and recipe.limited_api is not None:
-        python = PythonVersion(*recipe.limited_api.release)
-    torch = first.torch if abi.uses_torch else None
-    if abi is Abi.LIBTORCH_STABLE:
+    if limited:
+        floor = recipe.limited_api_t if key.python == "abi3t" else recipe.limited_api
+        assert floor is not None  # noqa: S101 - the key says so
+        python = PythonVersion(*floor.release, free_threaded=key.python == "abi3t")
+    torch = first.torch if key.abi.uses_torch else None
+    if key.abi is Abi.LIBTORCH_STABLE:
         torch = recipe.stable_torch
     return Build(
         package=recipe.name,
         version=recipe.version,
-        abi=abi,
+        abi=key.abi,
         python=python,
         platform=first.platform,
-        accelerator=first.accelerator,
-        folder=ANY if abi is Abi.NONE else str(first.accelerator),
+        accelerator=accelerator,
+        folder=key.accelerator,
         torch=torch,
-        label=local_label(abi, first.accelerator, torch),
+        label=local_label(key.abi, accelerator, torch, reach=key.reach, free=key.free),
         limited=limited,
         cells=tuple(sorted(cells)),
+        free=key.free,
     )
 
 
-def collapse(recipe: Recipe, cells: Iterable[Cell]) -> tuple[Build, ...]:
-    """The smallest set of builds for the included cells; each cell is served exactly once."""
-    groups: dict[Key, list[Cell]] = {}
+def _refuted(recipe: Recipe, unproven: Iterable[Unproven]) -> dict[str, frozenset[Proof]]:
+    """By accelerator, the claims of this version of the package that an audit refuted."""
+    found: dict[str, frozenset[Proof]] = {}
+    for one in unproven:
+        if (one.package, one.version) == (recipe.name, str(recipe.version)):
+            found[one.accelerator] = found.get(one.accelerator, frozenset()) | {one.proof}
+    return found
+
+
+def collapse(
+    recipe: Recipe, cells: Iterable[Cell], unproven: Iterable[Unproven] = ()
+) -> tuple[Build, ...]:
+    """The smallest set of builds for the included cells; each cell is served exactly once.
+
+    Claims that an audit has refuted no longer collapse: those cells get the builds that they
+    would have without the claim.
+    """
+    refuted = _refuted(recipe, unproven)
+    groups: dict[_Key, list[Cell]] = {}
     for cell in cells:
         if applies(recipe, cell):
-            groups.setdefault(_key(recipe, cell), []).append(cell)
-    return tuple(sorted((_build(recipe, group) for group in groups.values()), key=lambda b: b.id))
+            claims = refuted.get(str(cell.accelerator), frozenset())
+            groups.setdefault(_key(recipe, cell, claims), []).append(cell)
+    builds = (_build(recipe, key, group) for key, group in groups.items())
+    return tuple(sorted(builds, key=lambda b: b.id))

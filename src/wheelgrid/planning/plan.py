@@ -14,7 +14,7 @@ from wheelgrid.core.decision import Decision, Reason
 from wheelgrid.core.errors import BadInputError
 from wheelgrid.core.knowledge import Knowledge
 from wheelgrid.core.matrix import Matrix
-from wheelgrid.core.recipe import Recipe
+from wheelgrid.core.recipe import Recipe, Unproven
 from wheelgrid.planning.collapse import applies, collapse
 from wheelgrid.planning.decide import Decided, decide
 
@@ -31,6 +31,7 @@ class Plan:
     as_of: date
     decided: Decided
     builds: tuple[Build, ...]
+    unproven: tuple[Unproven, ...] = ()
 
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:
@@ -87,9 +88,16 @@ class Plan:
 
 
 def make_plan(
-    matrix: Matrix, recipes: Mapping[str, Recipe], knowledge: Knowledge, *, as_of: date
+    matrix: Matrix,
+    recipes: Mapping[str, Recipe],
+    knowledge: Knowledge,
+    *,
+    as_of: date,
+    unproven: tuple[Unproven, ...] = (),
 ) -> Plan:
     """Decide every candidate and collapse the included cells of each package into builds.
+
+    `unproven` are claims that the audit of a wheel refuted: they no longer collapse.
 
     BadInputError where a table, a rule list or a derived attribute must cover a candidate and
     does not.
@@ -105,11 +113,14 @@ def make_plan(
         as_of=as_of,
         decided=decided,
         builds=(),
+        unproven=unproven,
     )
     if not matrix.packages:
         return plan
     builds = tuple(
-        build for name in matrix.packages for build in collapse(recipes[name], plan.included)
+        build
+        for name in matrix.packages
+        for build in collapse(recipes[name], plan.included, unproven)
     )
     object.__setattr__(plan, "builds", builds)
     return plan
