@@ -25,7 +25,7 @@ from wheelgrid.planning.plan import Plan
 
 __all__ = ["command"]
 
-EXPLAIN_SCHEMA_VERSION = 1
+EXPLAIN_SCHEMA_VERSION = 2
 
 
 def _source(source: Source, *, indent: str) -> str:

@@ -19,6 +19,7 @@ from wheelgrid.cli.context import (
 )
 from wheelgrid.engines.store import Store
 from wheelgrid.planning.document import plan_document
+from wheelgrid.planning.listing import listing
 from wheelgrid.planning.plan import Plan
 
 __all__ = ["command"]
@@ -36,6 +37,7 @@ def _cells(plan: Plan) -> None:
 @click.option("--builds", is_flag=True, help="List every build with its action.")
 @click.option("--tier", default="stack", show_default=True, help="Tier whose builds are listed.")
 @click.option("--why-not", is_flag=True, help="List excluded cells by reason and rule, counted.")
+@click.option("--list", "as_list", is_flag=True, help="List every candidate: id, outcome, rule.")
 @click.option("--cells", is_flag=True, help="Print the included cells, one JSON object a line.")
 @channel_option
 @as_of_option
@@ -47,6 +49,7 @@ def command(
     builds: bool,
     tier: str,
     why_not: bool,
+    as_list: bool,
     cells: bool,
     channel: str,
     as_of: date,
@@ -60,6 +63,11 @@ def command(
         return 0
     if cells:
         _cells(plan)
+        return 0
+    if as_list:
+        click.get_text_stream("stdout").writelines(
+            "\t".join(line) + "\n" for line in listing(plan.decided)
+        )
         return 0
     if why_not:
         click.echo("\n".join(plan_text.why_not_lines(plan)))

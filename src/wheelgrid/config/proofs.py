@@ -34,7 +34,7 @@ def _read(path: Path) -> Unproven:
 
 
 def load_unproven(project: Project, faults: Faults) -> tuple[Unproven, ...]:
-    """Refuted claims of this machine and those kept in compat/observations; bad files are faults."""
+    """Refuted claims of this machine and of compat/observations; bad files are faults."""
     found = []
     for folder in (project.work / FOLDER, project.compat / "observations" / FOLDER):
         for path in sorted(folder.glob("*.json")):

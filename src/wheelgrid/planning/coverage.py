@@ -1,29 +1,26 @@
 """Chooses few rows that together still show every combination of t values that any row shows.
 
 Greedy set cover over the valid rows themselves: no row is invented, so no chosen row can be
-invalid, and a combination counts as achievable only if a valid row has it. Sets of rows are
-integers with one bit for each row; gains of all rows are held as a bit-sliced counter, so a step
-costs a few wide integer operations, not a pass over the rows.
+invalid, and a combination counts as achievable only if a valid row shows it. `prove` checks a
+choice apart from the search, by plain counting.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from wheelgrid.core.errors import BadInputError, Fault
+from wheelgrid.planning.coverage_search import Attempt, Exchange
+from wheelgrid.planning.coverage_sets import RowSets, Tuples, Value
 
 __all__ = ["Combination", "Proof", "Selection", "Value", "prove", "select"]
 
-Value = str | int
-"""What a row has on an axis; the values of one axis are all text or all numbers."""
-
-_WORK = 60_000_000
-"""Bound on the work of further attempts, in machine words; about half a second."""
-_ATTEMPTS = 24
+_WORDS = 60_000_000
+"""Bound on each half of the search, in 64-bit words touched; some tenths of a second."""
+_ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,10 +50,10 @@ class Proof:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection(Proof):
-    """Chosen rows, as positions in the rows given: must-have rows first, then by gain.
+    """Chosen rows, as positions in the rows given: must-have rows, then the others.
 
-    `strength` is None where every row is wanted. `least` is a proven lower bound: no choice that
-    covers everything has fewer rows. `cost` is in the unit of the costs given (rows without any).
+    `strength` is None where every row was wanted. `least` is a proven lower bound: no choice that
+    shows everything has fewer rows. `cost` is in the unit of the costs given; rows without any.
     """
 
     chosen: tuple[int, ...]
@@ -65,192 +62,142 @@ class Selection(Proof):
     least: int
 
 
-class _Rows:
-    """The rows as bits: bit 0 is the cheapest, most preferred, first row in order of values."""
+def select(
+    rows: Sequence[tuple[Value, ...]],
+    *,
+    strength: int | None = 2,
+    must: Iterable[int] = (),
+    cost: Sequence[float] | None = None,
+    prefer: Sequence[int] | None = None,
+    budget: float | None = None,
+    unit: str = "",
+) -> Selection:
+    """Choose rows that show every achievable combination of `strength` values, or all rows (None).
 
-    def __init__(
-        self, rows: Sequence[tuple[Value, ...]], cost: Sequence[float], prefer: Sequence[int]
-    ) -> None:
-        order = sorted(range(len(rows)), key=lambda i: (cost[i], prefer[i], rows[i]))
-        self.position = order
-        self.bit = {index: bit for bit, index in enumerate(order)}
-        self.rows = [rows[i] for i in order]
-        self.cost = [cost[i] for i in order]
-        self.prefer = [prefer[i] for i in order]
-        self.size = len(order)
-        self.class_end = self._class_ends()
-        self.uniform = self.size == 0 or self.cost[0] == self.cost[-1]
-
-    def _class_ends(self) -> list[int]:
-        """For each bit, where the rows of equal cost and preference end."""
-        ends, end = [0] * self.size, self.size
-        for bit in reversed(range(self.size)):
-            if bit + 1 < self.size and (self.cost[bit], self.prefer[bit]) != (
-                self.cost[bit + 1],
-                self.prefer[bit + 1],
-            ):
-                end = bit + 1
-            ends[bit] = end
-        return ends
-
-    def affordable(self, money: float) -> int:
-        """The rows that cost at most so much."""
-        low, high = 0, self.size
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if self.cost[middle] <= money else (low, middle)
-        return (1 << low) - 1
-
-
-class _Combinations:
-    """Every achievable combination of a strength; each is the set of rows that have it."""
-
-    def __init__(self, rows: _Rows, strength: int) -> None:
-        columns = list(zip(*rows.rows, strict=True))
-        self.groups = list(combinations(range(len(columns)), strength))
-        self.having = [_by_value(column) for column in columns]
-        self.counts = [len(set(zip(*(columns[a] for a in g), strict=True))) for g in self.groups]
-        self.total = sum(self.counts)
-
-    def rows_with(self, group: int, row: tuple[Value, ...]) -> int:
-        """The rows that agree with this one on the axes of a group."""
-        first, *others = self.groups[group]
-        found = self.having[first][row[first]]
-        for axis in others:
-            found &= self.having[axis][row[axis]]
-        return found
+    `must` are positions that are taken in any case. `cost` and `prefer` go with the rows: most new
+    combinations per cost come first, and among equals the lower `prefer` (never tested: 0).
+    With a `budget`, in the unit of the costs, what cannot be paid stays missing and is listed.
+    The same set of rows gives the same choice, in whatever order they come. BadInputError where
+    the must-have rows alone cost more than the budget; ValueError for numbers that do not fit.
+    """
+    kept, money = sorted(set(must)), math.inf if budget is None else budget
+    costs = [1.0] * len(rows) if cost is None else cost
+    ranks = [0] * len(rows) if prefer is None else prefer
+    _check(rows, kept, costs, ranks)
+    _check_budget([costs[index] for index in kept], money, unit)
+    sets = RowSets(rows, costs, ranks)
+    first = sorted(sets.bit[index] for index in kept)
+    if strength is None or not rows or strength >= len(rows[0]):
+        bits, left = _whole(sets, first, money)
+        missing = [Combination(tuple(range(len(row))), row) for row in left]
+        achievable = least = len(set(rows))
+    else:
+        tuples = Tuples(sets, strength)
+        found = _search(sets, tuples, first, money)
+        bits = found.chosen
+        missing = [Combination(tuples.groups[group], row) for group, row in found.missing()]
+        achievable, least = tuples.total, max(tuples.counts)
+    others = sorted({sets.position[bit] for bit in bits} - set(kept))
+    return Selection(
+        chosen=(*kept, *others),
+        strength=strength,
+        achievable=achievable,
+        missing=tuple(sorted(missing)),
+        cost=math.fsum(sets.cost[bit] for bit in bits),
+        least=least,
+    )
 
 
-def _by_value(column: Sequence[Value]) -> dict[Value, int]:
-    """For each value of an axis, the rows that have it."""
-    length = len(column) // 8 + 1
-    found: dict[Value, bytearray] = {}
-    for bit, value in enumerate(column):
-        if value not in found:
-            found[value] = bytearray(length)
-        found[value][bit >> 3] |= 1 << (bit & 7)
-    return {value: int.from_bytes(data, "little") for value, data in found.items()}
+def _search(sets: RowSets, tuples: Tuples, must: Sequence[int], money: float) -> Attempt:
+    """The best of some greedy runs, made smaller by exchanges; bounded work, so no clock."""
+    words = sets.size // 64 + 8
+    run = tuples.total * words * 2 * (len(tuples.groups).bit_length() + 1)
+    least = max(*tuples.counts, len(must))
+    best = Attempt(sets, tuples)
+    best.run(must, money)
+    for seed in range(1, min(_ATTEMPTS, 1 + _WORDS // run)):
+        if _is_least(sets, best, least):
+            return best
+        attempt = Attempt(sets, tuples, seed=seed)
+        attempt.run(must, money)
+        best = min(best, attempt, key=lambda a: a.quality)
+    if _is_least(sets, best, least):
+        return best
+    smaller = Attempt(sets, tuples)
+    smaller.run(Exchange(best, must, work=_WORDS // words).run(least), money)
+    return min(best, smaller, key=lambda a: a.quality)
 
 
-def _lowest(rows: int) -> int:
-    return (rows & -rows).bit_length() - 1
+def _is_least(sets: RowSets, attempt: Attempt, least: int) -> bool:
+    return sets.uniform and not any(attempt.left) and len(attempt.chosen) <= least
 
 
-class _Attempt:
-    """One greedy run. `seed` varies which of equal rows is taken, `narrow` where it looks first."""
+def _whole(
+    sets: RowSets, must: Sequence[int], money: float
+) -> tuple[list[int], list[tuple[Value, ...]]]:
+    """Every different row that can be paid, the cheapest first; and the rows left out."""
+    chosen = list(must)
+    seen = {sets.rows[bit] for bit in must}
+    left: dict[tuple[Value, ...], None] = {}
+    spent = math.fsum(sets.cost[bit] for bit in must)
+    for bit, row in enumerate(sets.rows):
+        if row in seen:
+            continue
+        if spent + sets.cost[bit] <= money:
+            seen.add(row)
+            chosen.append(bit)
+            spent += sets.cost[bit]
+        else:
+            left[row] = None
+    return chosen, [row for row in left if row not in seen]
 
-    def __init__(self, rows: _Rows, space: _Combinations, *, seed: int, narrow: bool) -> None:
-        self.rows, self.space, self.seed, self.narrow = rows, space, seed, narrow
-        everything = (1 << rows.size) - 1
-        self.open = [everything] * len(space.groups)
-        self.left = list(space.counts)
-        count = len(space.groups)
-        # Every row still has a new combination in every group: the counter starts at `count`.
-        self.gains = [everything if count >> p & 1 else 0 for p in range(count.bit_length())]
-        self.chosen: list[int] = []
-        self.money = math.inf
 
-    def take(self, bit: int) -> None:
-        """Choose a row: its combinations are open no more, and gains fall where others had them."""
-        self.chosen.append(bit)
-        self.money -= self.rows.cost[bit]
-        row = self.rows.rows[bit]
-        for group, left in enumerate(self.left):
-            same = self.space.rows_with(group, row) if left else 0
-            if not same & self.open[group]:
-                continue
-            self.open[group] ^= same
-            self.left[group] -= 1
-            for place in range(len(self.gains)):
-                self.gains[place] ^= same
-                same &= self.gains[place]
-                if not same:
-                    break
+def _check(
+    rows: Sequence[tuple[Value, ...]],
+    must: Sequence[int],
+    costs: Sequence[float],
+    ranks: Sequence[int],
+) -> None:
+    """Refuse numbers that do not go with the rows."""
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("rows have different numbers of axes")
+    if len(costs) != len(rows) or len(ranks) != len(rows):
+        msg = f"{len(rows)} rows, {len(costs)} costs and {len(ranks)} preferences"
+        raise ValueError(msg)
+    if not all(0 <= cost < math.inf for cost in costs):
+        raise ValueError("a cost is negative or no number")
+    if must and not 0 <= must[0] <= must[-1] < len(rows):
+        msg = f"must-have rows {must[0]}..{must[-1]} of {len(rows)}"
+        raise ValueError(msg)
 
-    def levels(self, rows: int, place: int, gain: int = 0) -> Iterator[tuple[int, int]]:
-        """The rows by gain, the highest first; rows without gain are left out."""
-        if place < 0:
-            if gain:
-                yield gain, rows
-            return
-        high = rows & self.gains[place]
-        if high:
-            yield from self.levels(high, place - 1, gain | 1 << place)
-        if high != rows:
-            yield from self.levels(rows ^ high, place - 1, gain)
 
-    def best(self, among: int) -> int:
-        """The rows with most gain for their cost, of equal cost and preference; 0 for none."""
-        found, best = 0, -1.0
-        for gain, rows in self.levels(among, len(self.gains) - 1):
-            first = _lowest(rows)
-            price = self.rows.cost[first]
-            rate = gain / price if price else math.inf
-            if rate > best:
-                found, best = rows & ((1 << self.rows.class_end[first]) - 1), rate
-            if self.rows.uniform or rate == math.inf:
-                break
-        return found
+def _check_budget(costs: Sequence[float], budget: float, unit: str) -> None:
+    """Refuse must-have rows that cost more than there is."""
+    spent = math.fsum(costs)
+    if spent > budget:
+        message = (
+            (
+                f"the {len(costs)} must-have cells cost {spent:.6g} {unit}, the budget is "
+                f"{budget:.6g} {unit}: {spent - budget:.6g} {unit} short"
+            )
+            .replace(" ,", ",")
+            .replace(" :", ":")
+            .replace("  ", " ")
+        )
+        hint = "raise the budget or require fewer cells"
+        raise BadInputError([Fault(file="--budget", message=message, hint=hint)])
 
-    def pick(self) -> int | None:
-        """The next row that can be paid, or None when nothing is left to gain."""
-        among = (1 << self.rows.size) - 1
-        if self.money < math.inf:
-            among = self.rows.affordable(self.money)
-        order = sorted(range(len(self.left)), key=lambda g: -self.left[g])
-        narrowed = among & self.open[order[0]] if self.narrow else 0
-        ties = self.best(narrowed or among)
-        if not ties:
-            return None
-        # Each row shows one combination of a group, so the group with most left sets the pace.
-        for group in order:
-            ties = ties & self.open[group] or ties
-        offset = (self.seed * 7919 * (len(self.chosen) + 1)) % self.rows.size
-        later = ties >> offset
-        return _lowest(later) + offset if later else _lowest(ties)
 
-    def run(self, must: Sequence[int], budget: float) -> None:
-        """Take the must-have rows, then by gain until all is covered or the money is spent."""
-        for bit in must:
-            self.take(bit)
-        self.money = budget - sum(self.rows.cost[bit] for bit in must)
-        while any(self.left):
-            bit = self.pick()
-            if bit is None:
-                break
-            self.take(bit)
-        self.drop_needless(len(must))
-
-    def drop_needless(self, kept: int) -> None:
-        """Take back rows whose combinations others show too, the dearest and latest first."""
-        keys = [
-            [(g, *(self.rows.rows[bit][a] for a in axes)) for g, axes in enumerate(self.space.groups)]
-            for bit in self.chosen
-        ]
-        times = Counter(key for row in keys for key in row)
-        numbers = range(kept, len(self.chosen))
-        for number in sorted(numbers, key=lambda n: (-self.rows.cost[self.chosen[n]], -n)):
-            if all(times[key] > 1 for key in keys[number]):
-                times.subtract(keys[number])
-                self.money += self.rows.cost[self.chosen[number]]
-                self.chosen[number] = -1
-        self.chosen = [bit for bit in self.chosen if bit >= 0]
-
-    @property
-    def cost(self) -> float:
-        """What the chosen rows cost together."""
-        return math.fsum(self.rows.cost[bit] for bit in self.chosen)
-
-    def quality(self) -> tuple[int, float, int, int]:
-        """Less is better: combinations missing, cost, rows, preference."""
-        preference = sum(self.rows.prefer[bit] for bit in self.chosen)
-        return sum(self.left), self.cost, len(self.chosen), preference
-
-    def missing(self) -> Iterator[Combination]:
-        """The combinations that no chosen row shows."""
-        for group, axes in enumerate(self.space.groups):
-            rows = self.open[group]
-            while rows:
-                row = self.rows.rows[_lowest(rows)]
-                yield Combination(axes, tuple(row[a] for a in axes))
-                rows ^= self.space.rows_with(group, row)
+def prove(rows: Sequence[tuple[Value, ...]], chosen: Iterable[int], strength: int | None) -> Proof:
+    """Count what the rows show and what the chosen ones leave out; shares nothing with `select`."""
+    if not rows:
+        return Proof(achievable=0, missing=())
+    width = len(rows[0])
+    taken = [rows[index] for index in chosen]
+    total, missing = 0, []
+    for axes in combinations(range(width), min(width, width if strength is None else strength)):
+        shown = {tuple(row[axis] for axis in axes) for row in taken}
+        achievable = {tuple(row[axis] for axis in axes) for row in rows}
+        total += len(achievable)
+        missing += [Combination(axes, values) for values in achievable - shown]
+    return Proof(achievable=total, missing=tuple(sorted(missing)))

@@ -13,7 +13,7 @@ from wheelgrid.planning.plan import Plan
 
 __all__ = ["PLAN_SCHEMA_VERSION", "canonical", "decision_document", "plan_document"]
 
-PLAN_SCHEMA_VERSION = 1
+PLAN_SCHEMA_VERSION = 2
 
 
 def canonical(document: object) -> bytes:
@@ -54,7 +54,7 @@ def decision_document(decision: Decision) -> dict[str, Any]:
     headline = decision.headline
     return {
         "id": decision.cell.id,
-        **decision.cell.values,
+        "values": decision.cell.values,
         "decision": "included" if decision.included else "excluded",
         "reason": None if headline is None else str(headline.reason),
         "rulings": [_ruling(r) for r in decision.rulings],
@@ -63,7 +63,7 @@ def decision_document(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _build(build: Build) -> dict[str, Any]:
+def _build(build: Build, minutes: float) -> dict[str, Any]:
     return {
         "id": build.id,
         "package": build.package,
@@ -75,6 +75,8 @@ def _build(build: Build) -> dict[str, Any]:
         "platform": str(build.platform),
         "accelerator": str(build.accelerator),
         "folder": build.folder,
+        "free": dict(build.free),
+        "minutes": minutes,
         "cells": [cell.id for cell in build.cells],
     }
 
@@ -101,7 +103,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
             "builds": len(plan.builds),
         },
         "cells": [decision_document(d) for d in plan.decisions],
-        "builds": [_build(b) for b in plan.builds],
+        "builds": [_build(b, plan.recipes[b.package].minutes) for b in plan.builds],
         "gaps": [
             {"package": name, "cell": cell.id, "why": why}
             for name in matrix.packages

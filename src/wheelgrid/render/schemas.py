@@ -22,7 +22,12 @@ _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _FLAG: Schema = {"type": "boolean"}
 _SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-_CELL_ID: Schema = {"type": "string", "pattern": r"^torch[^-]+-cp[0-9]+t?-[a-z0-9_]+-[a-z0-9.]+$"}
+_FREE = r"(,[^,=]+=[^,]*)*"
+_CELL_ID: Schema = {
+    "type": "string",
+    "pattern": rf"^torch[^-,]+-cp[0-9]+t?-[a-z0-9_]+-[a-z0-9.]+{_FREE}$",
+}
+_POINT_ID: Schema = {"type": "string", "pattern": r"^(torch[^-,]+-cp[0-9]+t?-|[^,=]+=)"}
 
 
 def _enum(values: Iterable[object]) -> Schema:
@@ -67,11 +72,8 @@ _RULING = _object(
 )
 _NOTE = _object({"rule": _TEXT, "message": _TEXT, "sources": _list(_SOURCE)})
 _DECISION: Schema = {
-    "id": _CELL_ID,
-    "torch": _TEXT,
-    "python": _TEXT,
-    "accelerator": _TEXT,
-    "platform": _enum(Platform),
+    "id": _POINT_ID,
+    "values": _map({"type": ["string", "boolean", "object", "array"]}),
     "decision": {"enum": ["included", "excluded"]},
     "reason": _or_null(_enum(Reason)),
     "rulings": _list(_RULING),
@@ -89,6 +91,8 @@ _BUILD = _object(
         "platform": _enum(Platform),
         "accelerator": _TEXT,
         "folder": _TEXT,
+        "free": _map({"type": "string"}),
+        "minutes": {"type": "number", "exclusiveMinimum": 0},
         "cells": {**_list(_CELL_ID), "minItems": 1},
     }
 )
@@ -99,7 +103,8 @@ _RUNG_FIELDS: Schema = {
     "checks": _list(_CHECK),
 }
 _RUNG = _object({"rung": _enum(Rung), "outcome": _enum(Outcome)}, _RUNG_FIELDS)
-_AXES = _object({axis: _list(_TEXT) for axis in ("torch", "python", "accelerator", "platform")})
+_AXES = _map(_list({"type": "string"}))
+_EXTRA: Schema = {"extra": {"type": "object"}}
 
 
 def _version(number: int) -> Schema:
@@ -119,13 +124,15 @@ def _plan() -> Schema:
     )
     return _object(
         {
-            "schema_version": _version(1),
+            "schema_version": _version(2),
             "matrix": _TEXT,
+            "channel": {"type": "string"},
             "as_of": {"type": "string", "format": "date"},
             "axes": _AXES,
+            "removed": _list(_object({"axis": _TEXT, "value": _TEXT, "reason": _TEXT})),
             "packages": _list(_TEXT),
             "counts": counts,
-            "cells": _list(_object(_DECISION)),
+            "cells": _list(_object(_DECISION, _EXTRA)),
             "builds": _list(_BUILD),
             "gaps": _list(_object({"package": _TEXT, "cell": _CELL_ID, "why": _TEXT})),
             "digest": _SHA256,
@@ -138,8 +145,8 @@ def _explain() -> Schema:
     package = {"package": _TEXT, "version": _TEXT, "builds": _list(build)}
     return {
         "oneOf": [
-            _object({"schema_version": _version(1), **_DECISION}),
-            _object({"schema_version": _version(1), **package}),
+            _object({"schema_version": _version(2), **_DECISION}, _EXTRA),
+            _object({"schema_version": _version(2), **package}),
         ]
     }
 
@@ -212,6 +219,31 @@ def _observation() -> Schema:
     )
 
 
+def _import() -> Schema:
+    texts = dict.fromkeys(("code", "message", "file", "job", "hint"), _TEXT)
+    level = {"enum": ["error", "unknown", "warning", "note"]}
+    matrix = _object(
+        {
+            "job": _TEXT,
+            "name": _TEXT,
+            "outcome": {"enum": ["imported", "refused", "unknown"]},
+            "document": _or_null(_TEXT),
+            "candidates": _COUNT,
+            "cells": _list({"type": "object"}),
+            "cells_sha256": _or_null(_SHA256),
+        }
+    )
+    finding = _object({**texts, "level": level, "line": _COUNT, "column": _COUNT})
+    return _object(
+        {
+            "schema_version": _version(1),
+            "kind": {"enum": ["github-workflow", "kernels", "conda_build_config"]},
+            "matrices": _list(matrix),
+            "findings": _list(finding),
+        }
+    )
+
+
 _SCHEMAS = {
     "plan": ("What `wheelgrid plan --json` prints.", _plan),
     "explain": ("What `wheelgrid explain --json` prints.", _explain),
@@ -219,6 +251,7 @@ _SCHEMAS = {
     "audit": ("What `wheelgrid audit --json` prints.", _audit),
     "doctor": ("What `wheelgrid doctor --json` prints.", _doctor),
     "report": ("What `wheelgrid report --json` prints.", _report),
+    "import": ("What `wheelgrid import --json` prints.", _import),
     "observation": ("One record of compat/observations/runs.", _observation),
 }
 
