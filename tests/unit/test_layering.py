@@ -40,7 +40,8 @@ ONLY_IN = {
     "cibuildwheel": set(),
 }
 STANDARD_IN_CORE = {
-    "__future__", "collections", "dataclasses", "datetime", "enum", "fnmatch", "packaging", "re",
+    "__future__", "collections", "dataclasses", "datetime", "enum", "fnmatch", "functools",
+    "packaging", "re", "typing",
 }  # fmt: skip
 
 

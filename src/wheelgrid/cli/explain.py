@@ -21,11 +21,14 @@ from wheelgrid.core.decision import Decision
 from wheelgrid.core.errors import BadInputError, Fault
 from wheelgrid.core.evidence import Source
 from wheelgrid.planning.document import decision_document
+from wheelgrid.planning.listing import listing
 from wheelgrid.planning.plan import Plan
 
 __all__ = ["command"]
 
 EXPLAIN_SCHEMA_VERSION = 2
+_FEW = 5000
+"""Up to so many candidates, a wrong id is answered with the nearest right one."""
 
 
 def _source(source: Source, *, indent: str) -> str:
@@ -76,7 +79,9 @@ def _values(text: str, plan: Plan) -> dict[str, str]:
     try:
         point = Cell.parse(text) if plan.matrix.is_stack else Row.parse(text)
     except ValueError as error:
-        hint = nearest(text, list(plan.matrix.packages)) if plan.matrix.packages else ""
+        few = plan.decided.size <= _FEW
+        known = [name for name, _, _ in listing(plan.decided)] if few else []
+        hint = nearest(text, [*known, *plan.matrix.packages]) if known else ""
         raise BadInputError([Fault(file="CELL", message=str(error), hint=hint)]) from error
     return {name: point.axis(name) for name in point.values}
 

@@ -1,4 +1,4 @@
-"""`wheelgrid plan`: expand, decide, collapse, and compare with what is there."""
+"""`wheelgrid plan`: expand, decide, collapse, choose tests, and compare with what is there."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from datetime import date
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
-from wheelgrid.cli import plan_text
+from wheelgrid.cli import plan_text, select_text
 from wheelgrid.cli.context import (
     as_of_option,
     channel_option,
@@ -17,10 +18,14 @@ from wheelgrid.cli.context import (
     open_project,
     print_json,
 )
+from wheelgrid.config.files import Project
 from wheelgrid.engines.store import Store
+from wheelgrid.planning.budget import parse_budget
+from wheelgrid.planning.choose import STRENGTHS, Choice, choose
 from wheelgrid.planning.document import plan_document
 from wheelgrid.planning.listing import listing
 from wheelgrid.planning.plan import Plan
+from wheelgrid.planning.shard import MAX_JOBS, Sharding
 
 __all__ = ["command"]
 
@@ -33,45 +38,13 @@ def _cells(plan: Plan) -> None:
         click.echo(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
 
 
-@click.command(name="plan", short_help="Expand and decide the matrix.")
-@click.option("--builds", is_flag=True, help="List every build with its action.")
-@click.option("--tier", default="stack", show_default=True, help="Tier whose builds are listed.")
-@click.option("--why-not", is_flag=True, help="List excluded cells by reason and rule, counted.")
-@click.option("--list", "as_list", is_flag=True, help="List every candidate: id, outcome, rule.")
-@click.option("--cells", is_flag=True, help="Print the included cells, one JSON object a line.")
-@channel_option
-@as_of_option
-@json_option
-@click.pass_obj
-def command(
-    root: Path | None,
-    *,
-    builds: bool,
-    tier: str,
-    why_not: bool,
-    as_list: bool,
-    cells: bool,
-    channel: str,
-    as_of: date,
-    as_json: bool,
-) -> int:
-    """Expand the axes, decide every candidate, collapse into builds, compare with dist/."""
-    project = open_project(root)
-    plan = load_plan(project, as_of, channel=channel)
-    if as_json:
-        print_json(plan_document(plan))
-        return 0
-    if cells:
-        _cells(plan)
-        return 0
-    if as_list:
-        click.get_text_stream("stdout").writelines(
-            "\t".join(line) + "\n" for line in listing(plan.decided)
-        )
-        return 0
-    if why_not:
-        click.echo("\n".join(plan_text.why_not_lines(plan)))
-        return 0
+def _listing(plan: Plan) -> None:
+    click.get_text_stream("stdout").writelines(
+        "\t".join(line) + "\n" for line in listing(plan.decided)
+    )
+
+
+def _overview(project: Project, plan: Plan, tier: str, *, builds: bool) -> list[str]:
     lines = plan_text.summary(plan) + plan_text.matrix_table(plan) + plan_text.axis_lines(plan)
     if plan.builds:
         store = Store(project, plan)
@@ -82,5 +55,113 @@ def command(
             lines += plan_text.tier_lines(plan, store, actions, tier)
         for wheel in store.retired():
             lines.append(f"- {wheel.relative_to(project.root)}: no build of the plan makes it")
-    click.echo("\n".join(lines))
+    return lines
+
+
+@click.command(name="plan", short_help="Expand and decide the matrix.")
+@click.option("--builds", is_flag=True, help="List every build with its action.")
+@click.option(
+    "--tier",
+    default="stack",
+    show_default=True,
+    help="Tier whose builds are listed; given with a selection, choose among its cells only.",
+)
+@click.option("--why-not", is_flag=True, help="List excluded cells by reason and rule, counted.")
+@click.option("--list", "as_list", is_flag=True, help="List every candidate: id, outcome, rule.")
+@click.option("--cells", is_flag=True, help="Print the included cells, one JSON object a line.")
+@click.option(
+    "--coverage",
+    type=click.Choice(list(STRENGTHS)),
+    default=None,
+    help="Choose cells to test that show every achievable pair (or triple) of values.",
+)
+@click.option(
+    "--budget", default="", metavar="AMOUNT", help="Choose within 10gpu-hours, 90minutes, 25usd."
+)
+@click.option("--must", multiple=True, metavar="GLOB", help="Cells that are chosen in any case.")
+@click.option(
+    "--github-matrix",
+    is_flag=True,
+    help="Print the (chosen) cells as one line of JSON for a matrix of GitHub Actions.",
+)
+@click.option(
+    "--shards",
+    type=click.Choice([str(s) for s in Sharding]),
+    default=str(Sharding.ERROR),
+    show_default=True,
+    help="With more cells than jobs: refuse, pack several into a job, split into matrices.",
+)
+@click.option("--max-jobs", type=click.IntRange(1, MAX_JOBS), default=MAX_JOBS, show_default=True)
+@click.option(
+    "--github-output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=None,
+    help="Append the matrices to this file, as $GITHUB_OUTPUT takes them.",
+)
+@channel_option
+@as_of_option
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    builds: bool,
+    tier: str,
+    why_not: bool,
+    as_list: bool,
+    cells: bool,
+    coverage: str | None,
+    budget: str,
+    must: tuple[str, ...],
+    github_matrix: bool,
+    shards: str,
+    max_jobs: int,
+    github_output: Path | None,
+    channel: str,
+    as_of: date,
+    as_json: bool,
+) -> int:
+    """Expand the axes, decide every candidate, collapse into builds, compare with dist/."""
+    project = open_project(ctx.obj)
+    plan = load_plan(project, as_of, channel=channel)
+    if coverage or budget or must or github_matrix or github_output:
+        chosen_tier = tier if _given(ctx, "tier") else ""
+        choice = choose(
+            plan,
+            select_text.records_of(project),
+            coverage=coverage or "full",
+            budget=parse_budget(budget) if budget else None,
+            must=must,
+            tier=chosen_tier,
+        )
+        if github_matrix or github_output:
+            _github(plan, choice, Sharding(shards), max_jobs, github_output)
+        elif as_json:
+            print_json(select_text.choice_document(choice))
+        else:
+            click.echo("\n".join(select_text.choice_lines(choice)))
+    elif as_json:
+        print_json(plan_document(plan))
+    elif cells:
+        _cells(plan)
+    elif as_list:
+        _listing(plan)
+    elif why_not:
+        click.echo("\n".join(plan_text.why_not_lines(plan)))
+    else:
+        click.echo("\n".join(_overview(project, plan, tier, builds=builds)))
     return 0
+
+
+def _given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _github(plan: Plan, choice: Choice, how: Sharding, max_jobs: int, output: Path | None) -> None:
+    """Matrices on stdout, a line each, or appended to the file of outputs; nothing else there."""
+    matrices = select_text.github_matrices(plan, choice, how, max_jobs)
+    if output is not None:
+        select_text.write_github(matrices, output)
+        return
+    for matrix in matrices:
+        click.echo(matrix.json)

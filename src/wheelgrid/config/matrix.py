@@ -7,6 +7,7 @@ from pathlib import Path
 
 from wheelgrid.config import fields, grid
 from wheelgrid.config.files import Project, read_yaml
+from wheelgrid.config.runners import decode_runners
 from wheelgrid.config.yaml import Faults, Item, nearest
 from wheelgrid.core.accelerator import Accelerator
 from wheelgrid.core.axis import IMPLICIT_ROLES, Axis, Role
@@ -202,6 +203,7 @@ def _decode(parts: _Parts, channel: str, item: Item) -> Matrix:
         removed=grid.removals(found) if (found := one("removed")) else (),
         tiers={name: _tier(tier, packages, scope) for name, tier in tiers.items()},
         toolchains=_toolchains(found) if (found := one("toolchains")) else {},
+        runners=decode_runners(found, scope) if (found := one("runners")) else (),
         policy=_policy(found) if (found := one("policy")) else Policy(),
         channel=channel,
         channels=channels,

@@ -23,6 +23,7 @@ MAX_BYTES = 4 * 1024 * 1024
 """Largest file that is read; hand-written configuration is far smaller."""
 
 _MAX_DEPTH = 40
+_MOST_NAMES = 30
 _STR = "tag:yaml.org,2002:str"
 _INT = "tag:yaml.org,2002:int"
 _FLOAT = "tag:yaml.org,2002:float"
@@ -63,11 +64,12 @@ def _as_read(node: yaml.ScalarNode) -> str:
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """A hint with the closest known name, or all names when none is close."""
+    """A hint with the closest known name, or the names there are when none is close."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if close:
         return f"did you mean {close[0]!r}?"
-    return "known: " + ", ".join(known) if known else ""
+    more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
+    return "known: " + ", ".join(known[:_MOST_NAMES]) + more if known else ""
 
 
 @dataclass(slots=True)

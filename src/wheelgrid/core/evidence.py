@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from wheelgrid.core.rung import Outcome, Rung, RungResult
@@ -45,7 +45,10 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What was seen for one package in one cell: the rungs it climbed, and how."""
+    """What was seen for one package in one cell: the rungs it climbed, and how.
+
+    `seconds` is how long the `build` and the `test` took in this run; absent where not measured.
+    """
 
     package: str
     package_version: str
@@ -56,6 +59,7 @@ class Observation:
     wheel_sha256: str
     rungs: tuple[RungResult, ...]
     provenance: Provenance
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def height(self) -> int:

@@ -24,6 +24,7 @@ from wheelgrid.core.grid import (
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.rung import Rung
+from wheelgrid.core.runner import Runner
 
 __all__ = ["Matrix", "TierEntry", "Toolchain", "stack_axes"]
 
@@ -69,6 +70,7 @@ class Matrix:
     removed: tuple[Removal, ...] = ()
     tiers: Mapping[str, tuple[TierEntry, ...]] = field(default_factory=dict)
     toolchains: Mapping[Accelerator, Toolchain] = field(default_factory=dict)
+    runners: tuple[Runner, ...] = ()
     policy: Policy = field(default_factory=Policy)
     channel: str = ""
     channels: tuple[str, ...] = ()

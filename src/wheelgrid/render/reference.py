@@ -8,6 +8,7 @@ import click
 
 from wheelgrid.core.errors import ExitCode
 from wheelgrid.inspect.findings import RULES
+from wheelgrid.render.matrix_schema import matrix_page
 
 __all__ = ["BANNER", "reference_pages"]
 
@@ -49,10 +50,21 @@ def _commands(group: click.Group) -> str:
     return re.sub(r"[ \t]+\n", "\n", "\n".join(parts))
 
 
+_MATRIX_PREFACE = """\
+The desired state. People write it; every command reads and checks it. A project is a folder with a
+`matrix.yaml`; commands look for the nearest one at or above the working directory, or take `--root DIR|FILE`.
+
+Unknown keys, duplicate keys, YAML aliases, numbers where text is meant and values of the wrong type are faults,
+with line and column; all faults of the matrix, the recipes and `compat/` are reported together. What the keys mean,
+with examples: [The matrix language](../explanation/matrix-language.md). For editors there is a JSON Schema:
+`src/wheelgrid/schemas/matrix.schema.json`."""
+
+
 def reference_pages(group: click.Group) -> dict[str, str]:
     """Page name to text, each with the banner that names its origin."""
     return {
         "exit-codes.md": BANNER + _exit_codes(),
         "audit-rules.md": BANNER + _audit_rules(),
+        "matrix.md": BANNER + matrix_page(_MATRIX_PREFACE),
         "commands.md": BANNER + _commands(group),
     }

@@ -11,6 +11,7 @@ from wheelgrid.core.evidence import Kind
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.recipe import Abi
 from wheelgrid.core.rung import Outcome, Rung
+from wheelgrid.render.matrix_schema import matrix_schema
 from wheelgrid.inspect.findings import Level
 from wheelgrid.reports.model import State
 
@@ -215,7 +216,8 @@ def _observation() -> Schema:
             "wheel_sha256": digest,
             "rungs": {**_list(_RUNG), "minItems": 1},
             "provenance": provenance,
-        }
+        },
+        {"seconds": _map({"type": "number", "minimum": 0}, {"enum": ["build", "test"]})},
     )
 
 
@@ -245,6 +247,7 @@ def _import() -> Schema:
 
 
 _SCHEMAS = {
+    "matrix": ("matrix.yaml, the declared matrix.", matrix_schema),
     "plan": ("What `wheelgrid plan --json` prints.", _plan),
     "explain": ("What `wheelgrid explain --json` prints.", _explain),
     "run": ("What `wheelgrid build --json` and `wheelgrid test --json` print.", _run),
@@ -264,8 +267,8 @@ def schema_texts() -> dict[str, str]:
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": f"urn:wheelgrid:schema:{name}:1",
             "title": f"wheelgrid {name}",
-            "description": description,
             **make(),
+            "description": description,
         }
         found[f"{name}.schema.json"] = json.dumps(document, indent=1, sort_keys=True) + "\n"
     return found
