@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from wheelgrid.config import fields
-from wheelgrid.config.yaml import Item, nearest
+from wheelgrid.config.yaml import Faults, Item, nearest
 from wheelgrid.core.axis import (
     IMPLICIT_ROLES,
     Axis,
@@ -33,7 +33,7 @@ from wheelgrid.core.grid import (
 )
 
 __all__ = ["Scope", "axes", "channel_axes", "derived", "entries", "exclusions", "removals"]
-__all__ += ["place", "rules", "tables", "zips"]
+__all__ += ["place", "rules", "tables", "zipped_names", "zips"]
 
 _AXIS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
 _GPU_ARCH = re.compile(r"(sm_[0-9]{2,3}[af]?|gfx[0-9a-f]{3,5}|[a-z][a-z0-9-]{1,30})\Z")
@@ -107,9 +107,10 @@ def _canonical(text: str, role: Role) -> str:
     return text if version is None else str(version)
 
 
-def _values(item: Item, role: Role) -> tuple[AxisValue, ...]:
-    """A non-empty list of values, each once."""
-    found: dict[str, AxisValue] = {}
+def _values(item: Item, role: Role, *, repeats: bool) -> tuple[AxisValue, ...]:
+    """A non-empty list of values; each once, unless the axis is zipped: then rows are unique."""
+    found: list[AxisValue] = []
+    seen: set[str] = set()
     before = len(item.faults.found)
     for index, child in enumerate(item.items()):
         if index >= MAX_VALUES:
@@ -118,16 +119,17 @@ def _values(item: Item, role: Role) -> tuple[AxisValue, ...]:
         one = value(child, role)
         if one is None:
             continue
-        if one.text in found:
+        if one.text in seen and not repeats:
             child.fault(f"{one.text} is listed twice")
             continue
-        found[one.text] = one
+        seen.add(one.text)
+        found.append(one)
     if not found and len(item.faults.found) == before:
         item.fault("is empty: an axis needs at least one value")
-    return tuple(found.values())
+    return tuple(found)
 
 
-def axes(item: Item) -> tuple[Axis, ...]:
+def axes(item: Item, zipped: frozenset[str] = frozenset()) -> tuple[Axis, ...]:
     """The `axes` mapping: a list of values, or `{role, values}`."""
     found: list[Axis] = []
     for name, child in item.entries().items():
@@ -144,7 +146,8 @@ def axes(item: Item) -> tuple[Axis, ...]:
             hint = "write [a, b], or {role: python, values: [a, b]}"
             child.fault("expected a list, found a mapping", hint=hint)
             continue
-        found.append(Axis(name=name, values=_values(values, role), role=role, place=place(child)))
+        listed = _values(values, role, repeats=name in zipped)
+        found.append(Axis(name=name, values=listed, role=role, place=place(child)))
     taken: dict[Role, str] = {}
     for axis in found:
         if axis.role is not Role.TEXT and axis.role in taken:
@@ -153,7 +156,7 @@ def axes(item: Item) -> tuple[Axis, ...]:
     return tuple(found)
 
 
-def channel_axes(item: Item, known: tuple[Axis, ...]) -> tuple[Axis, ...]:
+def channel_axes(item: Item, known: tuple[Axis, ...], zipped: frozenset[str]) -> tuple[Axis, ...]:
     """The axes with the values that one channel overrides."""
     by_name = {axis.name: axis for axis in known}
     changed: dict[str, tuple[AxisValue, ...]] = {}
@@ -161,7 +164,7 @@ def channel_axes(item: Item, known: tuple[Axis, ...]) -> tuple[Axis, ...]:
         if name not in by_name:
             child.fault(f"unknown axis {name!r}", hint=nearest(name, list(by_name)))
             continue
-        changed[name] = _values(child, by_name[name].role)
+        changed[name] = _values(child, by_name[name].role, repeats=name in zipped)
     return tuple(replace(a, values=changed[a.name]) if a.name in changed else a for a in known)
 
 
@@ -187,7 +190,26 @@ def zips(item: Item, known: tuple[Axis, ...]) -> tuple[tuple[str, ...], ...]:
             text = ", ".join(f"{name} has {size}" for name, size in sizes.items())
             child.fault(f"zipped axes need equally many values: {text}")
         found.append(names)
+        _unique_rows(child, names, known)
     return tuple(found)
+
+
+def _unique_rows(item: Item, names: tuple[str, ...], known: tuple[Axis, ...]) -> None:
+    columns = [axis.texts for name in names for axis in known if axis.name == name]
+    seen: set[tuple[str, ...]] = set()
+    for row in zip(*columns, strict=False):
+        if row in seen:
+            item.fault(f"the row {', '.join(row)} is listed twice")
+        seen.add(row)
+
+
+def zipped_names(item: Item | None) -> frozenset[str]:
+    """The axes that a `zip` section names, before anything else is known; it records no fault."""
+    if item is None or not item.is_list:
+        return frozenset()
+    groups = [child for child in item.items() if child.is_list]
+    quiet = [replace(one, faults=Faults()) for group in groups for one in group.items()]
+    return frozenset(one.text() for one in quiet)
 
 
 _BASIS = ("id", "reason", "source", "date")

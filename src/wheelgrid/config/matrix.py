@@ -127,8 +127,9 @@ def _imported(item: Item, root: Path, base: Path, seen: set[Path]) -> list[dict[
 def _axes(item: Item, parts: _Parts, channel: str) -> tuple[tuple[Axis, ...], str, tuple[str, ...]]:
     """All axes, with the values of the channel; the channel, and the channels there are."""
     found: dict[str, Axis] = {}
+    zipped = grid.zipped_names(parts.one("zip"))
     for section in parts.sections.get("axes", []):
-        for axis in grid.axes(section):
+        for axis in grid.axes(section, zipped):
             if axis.name in found:
                 section.fault(f"axis {axis.name!r} is already defined by an imported file")
             found[axis.name] = axis
@@ -137,7 +138,7 @@ def _axes(item: Item, parts: _Parts, channel: str) -> tuple[tuple[Axis, ...], st
     for section in parts.sections.get("channels", []):
         channels.update(section.entries())
     chosen = channel or next(iter(channels), "")
-    by_channel = {name: grid.channel_axes(child, axes) for name, child in channels.items()}
+    by_channel = {name: grid.channel_axes(child, axes, zipped) for name, child in channels.items()}
     if chosen and chosen not in channels:
         (parts.sections.get("channels") or [item])[0].fault(
             f"no channel {chosen!r}", hint=nearest(chosen, list(channels))
