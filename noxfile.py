@@ -87,3 +87,10 @@ def bench(session: nox.Session) -> None:
     session.install("-e", ".[build]", "rapids-dependency-file-generator==1.20.0")
     session.run("python", "benchmarks/planning.py", *session.posargs)
     session.run("python", "benchmarks/scale.py")
+
+
+@nox.session
+def bench_coverage(session: nox.Session) -> None:
+    """Compare test selection with its peers: rows, combinations, seconds."""
+    session.install("-e", ".", "--group", "bench")
+    session.run("python", "benchmarks/coverage.py", *session.posargs)

@@ -65,7 +65,8 @@ def torch_python(torch: str, python: str) -> bool:
     """Pythons by torch: floors rise, 3.13t ends, 3.14 and 3.15 begin."""
     line = number(torch)
     floor = (3, 9) if line < (2, 11) else (3, 10) if line < (2, 15) else (3, 11)
-    first = {(3, 14): (2, 11), (3, 15): (2, 14)}.get(number(python), (0, 0))
+    begun: dict[tuple[int, ...], tuple[int, ...]] = {(3, 14): (2, 11), (3, 15): (2, 14)}
+    first = begun.get(number(python), (0,))
     ended = python == "3.13t" and line >= (2, 12)
     return number(python) >= floor and line >= first and not ended
 

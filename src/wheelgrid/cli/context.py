@@ -16,6 +16,7 @@ from wheelgrid.config.matrix import load_matrix
 from wheelgrid.config.proofs import load_unproven
 from wheelgrid.config.recipe import load_recipes
 from wheelgrid.config.yaml import Faults
+from wheelgrid.planning.archs import toolchain_faults
 from wheelgrid.planning.checks import contradictions, refused
 from wheelgrid.planning.plan import Plan, make_plan
 
@@ -85,7 +86,7 @@ def load_plan(project: Project, as_of: date, *, features: bool = False, channel:
     unproven = load_unproven(project, faults)
     faults.check()
     assert matrix is not None  # noqa: S101 - a missing matrix is a fault
-    faults.found += refused(matrix, recipes, as_of)
+    faults.found += refused(matrix, recipes, as_of) + toolchain_faults(matrix, knowledge)
     faults.check()
     plan = make_plan(matrix, recipes, knowledge, as_of=as_of, unproven=unproven)
     faults.found += contradictions(plan)

@@ -1,4 +1,4 @@
-"""`wheelgrid observe`: what the package index really publishes of each torch on the matrix."""
+"""`wheelgrid observe`: what the package index really publishes of each torch that is known."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
+from packaging.version import Version
 
 from wheelgrid.cli.context import now, open_project
-from wheelgrid.config.compat import INDEX_OBSERVATIONS
+from wheelgrid.config.compat import INDEX_OBSERVATIONS, load_knowledge
 from wheelgrid.config.matrix import load_matrix
 from wheelgrid.config.yaml import Faults
 from wheelgrid.engines.process import Processes
@@ -21,34 +22,55 @@ __all__ = ["command"]
 
 OBSERVE_SCHEMA_VERSION = 1
 
+_PYTHONS = [f"3.{minor}" for minor in range(8, 16)]
+"""The lowest that resolves is asked for, so that no old Python of an old release is missed."""
+
+
+def _versions(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[Version]:
+    del ctx, param
+    try:
+        return [Version(value) for value in values]
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
 
 @click.command(name="observe", short_help="Record what the index publishes.")
 @click.option("--dry-run", is_flag=True, help="Print the record; write nothing.")
+@click.option(
+    "--torch",
+    "more",
+    multiple=True,
+    metavar="VERSION",
+    callback=_versions,
+    help="Also this release of torch; it stays in the record from then on.",
+)
 @click.pass_obj
-def command(root: Path | None, *, dry_run: bool) -> int:
+def command(root: Path | None, more: list[Version], *, dry_run: bool) -> int:
     """List the torch wheels of the default package index and write them, dated, to compat/.
 
-    The index is asked through uv, with your own index configuration.
+    Asks for every release that the matrix or compat/ names, through uv, with your own index
+    configuration.
     """
     project = open_project(root)
     faults = Faults()
     matrix = load_matrix(project, faults)
     faults.check()
     assert matrix is not None  # noqa: S101 - a missing matrix is a fault
+    known = load_knowledge(project, faults).torch
+    faults.check()
     # Extra indexes and local folders are left out: the record is about the default index.
     extra = {"UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS"}
     env = {name: value for name, value in os.environ.items() if name not in extra}
     processes = Processes(env)
     uv = Uv(processes, env)
     try:
-        lowest = sorted(p for p in matrix.python if not p.free_threaded)
         with TemporaryDirectory() as folder:
             work = Path(folder)
             files = [
                 name
-                for torch in matrix.torch
+                for torch in sorted({*matrix.torch, *known, *more})
                 for name in uv.published_wheels(
-                    "torch", str(torch), [str(p) for p in lowest], work, log=work / "observe.log"
+                    "torch", str(torch), _PYTHONS, work, log=work / "observe.log"
                 )
             ]
     finally:

@@ -20,6 +20,7 @@ _LETTER = {
     Reason.SUNSET: "S",
     Reason.ACCELERATOR_NOT_PUBLISHED: "A",
     Reason.NO_WHEEL_PYTHON: "P",
+    Reason.ARCH_NOT_IN_TORCH: "T",
 }
 _MEANING = {
     "o": "included",
@@ -27,6 +28,7 @@ _MEANING = {
     "A": "torch has no such build",
     "P": "torch has no wheel for this Python",
     "G": "the toolkit does not compile for this GPU",
+    "T": "torch has no code for this GPU",
     "X": "policy",
 }
 _SHOWN_CELLS = 4000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from wheelgrid.core.rung import Rung
 __all__ = ["SCHEMA", "decode_matrix", "load_matrix"]
 
 SCHEMA = "1"
+_MANYLINUX = re.compile(r"manylinux(1|2010|2014|_[0-9]{1,2}_[0-9]{1,3})(_[a-z0-9_]+)?\Z")
 # A wheel reaches dist/ only audited, so no tier can ask for less; resolving belongs to installing.
 _UNTIL = [str(r) for r in (Rung.AUDITED, Rung.INSTALLED, Rung.IMPORTED, Rung.EXECUTED)]
 _SHARED = ("axes", "groups", "channels", "tables", "add")
@@ -58,18 +60,26 @@ def _tier(item: Item, packages: tuple[str, ...], scope: grid.Scope) -> tuple[Tie
     return tuple(entries)
 
 
+def _manylinux(item: Item) -> str:
+    text = item.text()
+    if text and not _MANYLINUX.match(text):
+        item.fault(f"{text!r} is not a platform tag such as 'manylinux_2_28'")
+    return text
+
+
 def _toolchains(item: Item) -> dict[Accelerator, Toolchain]:
     found: dict[Accelerator, Toolchain] = {}
     for key, entry in item.entries().items():
         text = key
         accelerator = entry.build(lambda t=text: Accelerator.parse(t))  # type: ignore[misc]
-        given = entry.fields(("requires", "archs"))
+        given = entry.fields(("requires", "archs"), ("manylinux",))
         if accelerator is None or not {"requires", "archs"} <= given.keys():
             continue
         found[accelerator] = Toolchain(
             accelerator=accelerator,
             requires=fields.pinned(given["requires"]),
             archs=given["archs"].texts(),
+            manylinux=_manylinux(given["manylinux"]) if "manylinux" in given else "",
             place=grid.place(given["archs"]),
         )
     return found

@@ -127,15 +127,25 @@ class Item:
     def fields(self, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Item]:
         """A mapping with a closed set of keys; unknown and missing keys are faults."""
         found = self.entries()
-        if not isinstance(self.node, yaml.MappingNode):
-            return {}
-        known = [*required, *optional]
-        for key in [key for key in found if key not in known]:
-            found.pop(key).fault(f"unknown key {key!r}", hint=nearest(key, known))
-        for key in required:
-            if key not in found:
-                self.fault(f"missing key {key!r}")
+        if isinstance(self.node, yaml.MappingNode):
+            self.check_keys(found, required, optional)
         return found
+
+    def check_keys(
+        self, found: dict[str, Item], required: tuple[str, ...], optional: tuple[str, ...] = ()
+    ) -> bool:
+        """Fault keys that are missing from `found` or unknown, and take the unknown ones out.
+
+        True when all required keys are there.
+        """
+        known = {*required, *optional}
+        for key in [key for key in found if key not in known]:
+            names = [*required, *optional]
+            found.pop(key).fault(f"unknown key {key!r}", hint=nearest(key, names))
+        missing = [key for key in required if key not in found]
+        for key in missing:
+            self.fault(f"missing key {key!r}")
+        return not missing
 
     def items(self) -> Iterator[Item]:
         """The items of a list; anything else is a fault and gives none."""
@@ -228,19 +238,31 @@ def _describe(node: yaml.Node) -> str:
     return f"{node.value!r}" if node.value else "nothing"
 
 
-def _depth_fault(node: yaml.Node, depth: int = 0) -> bool:
-    if depth > _MAX_DEPTH:
-        return True
-    if isinstance(node, yaml.MappingNode):
-        return any(_depth_fault(v, depth + 1) for _, v in node.value)
-    return isinstance(node, yaml.SequenceNode) and any(
-        _depth_fault(v, depth + 1) for v in node.value
-    )
+def _shape_problem(root: yaml.Node) -> str:
+    """What is wrong with the shape of a document: too deep, or a node used twice.
 
-
-def _has_alias(text: str) -> bool:
-    """Whether the file uses anchors and aliases; refused, so no file can grow by reference."""
-    return any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=_LOADER))
+    A node that is reached twice is an alias: refused, so no file can grow by reference.
+    """
+    seen = {id(root)}
+    level: list[yaml.Node] = [root]
+    for _ in range(_MAX_DEPTH + 1):
+        below: list[yaml.Node] = []
+        for node in level:
+            if isinstance(node, yaml.MappingNode):
+                children = [child for pair in node.value for child in pair]
+            elif isinstance(node, yaml.SequenceNode):
+                children = node.value
+            else:
+                continue
+            for child in children:
+                if id(child) in seen:
+                    return "uses a YAML alias (*name): write the value out"
+                seen.add(id(child))
+            below += children
+        if not below:
+            return ""
+        level = below
+    return f"is nested deeper than {_MAX_DEPTH} levels"
 
 
 def parse(text: str, *, file: str, faults: Faults) -> Item | None:
@@ -252,19 +274,16 @@ def parse(text: str, *, file: str, faults: Faults) -> Item | None:
         problem = f"is larger than {MAX_BYTES} bytes"
     else:
         try:
-            if "*" in text and _has_alias(text):
-                problem = "uses a YAML alias (*name): write the value out"
-            else:
-                node = yaml.compose(text, Loader=_LOADER)
+            node = yaml.compose(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark
             line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
             problem = f"is not YAML: {error.problem or error.context}"
         except (yaml.YAMLError, RecursionError) as error:
             problem = f"is not YAML: {error}"
-    if node is not None and _depth_fault(node):
-        problem = f"is nested deeper than {_MAX_DEPTH} levels"
-    if node is None and not problem:
+    if node is not None:
+        problem = _shape_problem(node)
+    elif not problem:
         problem = "is empty"
     if problem or node is None:
         faults.found.append(Fault(file=file, message=problem, line=line, column=column))

@@ -21,6 +21,7 @@ class Reason(StrEnum):
     SUNSET = "sunset"
     ACCELERATOR_NOT_PUBLISHED = "accelerator-not-published"
     NO_WHEEL_PYTHON = "no-wheel-python"
+    ARCH_NOT_IN_TORCH = "arch-not-in-torch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,11 +42,15 @@ class TierEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toolchain:
-    """A compiler that installs as packages, and the GPU archs that builds with it target."""
+    """A compiler that installs as packages, and the GPU archs that builds with it target.
+
+    `manylinux` is the platform tag that wheels are meant to carry, empty where none is asked for.
+    """
 
     accelerator: Accelerator
     requires: tuple[str, ...]
     archs: tuple[str, ...]
+    manylinux: str = ""
     place: Place = field(default=Place(), compare=False)
 
 

@@ -20,6 +20,8 @@ from wheelgrid.engines.store import write_atomically
 __all__ = ["RECORD_VERSION", "decode_observation", "read_records", "record_name", "write_record"]
 
 RECORD_VERSION = 1
+_LONGEST = 30 * 24 * 3600
+"""Seconds; a record that claims more than a month of work is wrong."""
 
 
 def record_name(package: str, cell: str) -> str:
@@ -33,6 +35,8 @@ def encode_observation(observation: Observation) -> dict[str, Any]:
     document["rungs"] = [
         {k: v for k, v in rung.items() if v not in ("", [], ())} for rung in document["rungs"]
     ]
+    if not document["seconds"]:
+        del document["seconds"]
     return {"schema_version": RECORD_VERSION, "kind": "observation", **document}
 
 
@@ -76,6 +80,18 @@ def _texts(raw: dict[str, Any], name: str) -> dict[str, str]:
     return {str(key): _text(table, key) for key, _ in table.items()}
 
 
+def _seconds(raw: dict[str, Any]) -> dict[str, float]:
+    """Measured times by kind of work; older records have none. ValueError for what is no time."""
+    found: dict[str, float] = {}
+    for name, value in raw.get("seconds", {}).items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if name not in {"build", "test"} or not number or not 0 <= value < _LONGEST:
+            msg = f"seconds.{name} is {value!r}, expected build or test, a number of seconds"
+            raise ValueError(msg)
+        found[name] = float(value)
+    return found
+
+
 def _provenance(raw: dict[str, Any]) -> Provenance:
     time = _text(raw, "time")
     datetime.fromisoformat(time)
@@ -107,6 +123,7 @@ def decode_observation(data: bytes) -> Observation:
             cell=Cell.parse(_text(raw, "cell")).id,
             rungs=tuple(_rung(r) for r in raw["rungs"]),
             provenance=_provenance(raw["provenance"]),
+            seconds=_seconds(raw),
             **{name: _text(raw, name) for name in names},
         )
     except (KeyError, TypeError, AttributeError, InvalidName, RecursionError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -177,14 +178,17 @@ class _Run:
                 return known
         rungs = built.rungs
         resolved: dict[str, str] = {}
+        seconds = {"build": round(built.seconds, 1)} if built.fresh else {}
         if built.wheel is not None and unit.wants(Rung.INSTALLED):
+            start = time.monotonic()
             tested, resolved = self.tester.run(unit, built)
+            seconds["test"] = round(time.monotonic() - start, 1)
             rungs = (*built.rungs, *tested)
         if self.processes.stopped.is_set():
             msg = "the run was stopped"
             raise CouldNotCheckError(msg)
         rungs = _complete(unit, tuple(self._cleaned(r) for r in rungs))
-        observation = self._observation(unit, built, rungs, key, resolved)
+        observation = self._observation(unit, built, rungs, key, resolved=resolved, seconds=seconds)
         before = self.recorded(unit)
         if before is None or not is_weaker(observation, before):
             write_record(self.records, observation)
@@ -196,7 +200,9 @@ class _Run:
         built: Built,
         rungs: tuple[RungResult, ...],
         key: str,
+        *,
         resolved: dict[str, str],
+        seconds: dict[str, float],
     ) -> Observation:
         host = self.store.host
         interpreter = self.store.interpreters.get(unit.cell.python)
@@ -223,6 +229,7 @@ class _Run:
                 },
                 inputs={"build_key": built.key, **resolved},
             ),
+            seconds=seconds,
         )
 
 

@@ -34,7 +34,7 @@ class Budget:
 
 
 _EXAMPLES = "such as 10gpu-hours, 30gpu-minutes, 90minutes, 5h, 25usd, $25 or 40cells"
-_TEXT = re.compile(r"(\$?)[ ]*([0-9]{1,12}(?:\.[0-9]{1,6})?)[ ]*([a-z-]{0,16})\Z")
+_TEXT = re.compile(r"(\$?)[ ]*([0-9]{1,12}(?:\.[0-9]{1,6})?)[ ]*([a-z$-]{0,16})\Z")
 _TIMES = {
     **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 1.0),
     **dict.fromkeys(("h", "hour", "hours"), 60.0),

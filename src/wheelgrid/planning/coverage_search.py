@@ -11,6 +11,8 @@ __all__ = ["Attempt", "Exchange"]
 
 _STEP = 7919
 """A prime: the seed times this is where the search among equal rows begins."""
+_PATIENCE = 6
+"""Rounds in a row that may bring nothing."""
 _MOST_NEEDS = 6
 """A row that alone shows more combinations than this is not worth an attempt to remove it."""
 
@@ -205,10 +207,13 @@ class Exchange:
                 self._replace(bit, self._stand_ins(bit))
 
     def run(self, least: int) -> list[int]:
-        """Exchange until the work is spent or no choice can have fewer rows."""
-        while self.work > 0 and (len(self.keys) > least or not self.rows.uniform):
-            before = self.work
+        """Exchange until no choice can have fewer rows, rounds bring nothing, or work is spent."""
+        idle, uniform = 0, self.rows.uniform
+        while self.work > 0 and idle < _PATIENCE and (len(self.keys) > least or not uniform):
+            before = self._cost()
             self._round()
-            if before == self.work:
-                break
+            idle = 0 if self._cost() < before else idle + 1
         return list(self.keys)
+
+    def _cost(self) -> tuple[float, int]:
+        return math.fsum(self.rows.cost[bit] for bit in self.keys), len(self.keys)

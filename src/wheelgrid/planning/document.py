@@ -90,9 +90,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "as_of": plan.as_of.isoformat(),
         "channel": matrix.channel,
         "axes": {axis.name: list(axis.texts) for axis in matrix.axes},
-        "removed": [
-            {"axis": r.axis, "value": r.value, "reason": r.reason} for r in matrix.removed
-        ],
+        "removed": [{"axis": r.axis, "value": r.value, "reason": r.reason} for r in matrix.removed],
         "packages": list(matrix.packages),
         "counts": {
             "candidates": plan.decided.size,

@@ -13,9 +13,10 @@ from wheelgrid.core.knowledge import Knowledge, Published, PythonsStatement, Tor
 from wheelgrid.core.lifecycle import Sunset
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.python import PythonVersion
+from wheelgrid.planning.archs import NONE, arch_family, has_code, obstacle
 
 __all__ = ["about", "arch_rulings", "platform_rulings", "published_rulings", "python_rulings"]
-__all__ += ["sunset_ruling"]
+__all__ += ["sunset_ruling", "torch_arch_rulings"]
 
 
 def platform_rulings(
@@ -138,5 +139,32 @@ def python_rulings(
 
 def arch_rulings(arch: str, accelerator: Accelerator, knowledge: Knowledge) -> Iterable[Ruling]:
     """Whether the toolkit of an accelerator compiles for a GPU architecture at all."""
-    del arch, accelerator, knowledge
-    return ()
+    if arch == NONE:
+        return
+    found = obstacle(arch, accelerator, knowledge)
+    if found is not None:
+        message, hint, source = found
+        yield Ruling(
+            reason=Reason.ARCH_NOT_IN_TOOLKIT,
+            rule=f"{accelerator}.{source.id if source else 'targets'}",
+            message=f"{message}; {hint}" if hint else message,
+            sources=(source,) if source else (),
+        )
+
+
+def torch_arch_rulings(
+    torch: Version, accelerator: Accelerator, platform: Platform, arch: str, knowledge: Knowledge
+) -> Iterable[Ruling]:
+    """Whether the torch wheel itself holds code that the GPU can run."""
+    known = knowledge.torch_archs(torch, accelerator, platform)
+    if known is None or arch == NONE or arch_family(arch) is not accelerator.family:
+        return
+    values, ptx, source = known
+    if not has_code(arch, values, ptx):
+        yield Ruling(
+            reason=Reason.ARCH_NOT_IN_TORCH,
+            rule=f"torch-{torch}.{source.id}",
+            message=f"torch {torch} for {accelerator} on {platform} has no code for {arch}; it has "
+            f"{', '.join(values)}" + (f" and PTX of {', '.join(ptx)}" if ptx else ""),
+            sources=(source,),
+        )

@@ -149,20 +149,49 @@ def roles_of(matrix: Matrix) -> dict[Role, str]:
     return found
 
 
+_PARSE: Mapping[Role, Callable[[str], object]] = {
+    Role.TORCH: as_version,
+    Role.PYTHON: as_python,
+    Role.ACCELERATOR: as_accelerator,
+    Role.PLATFORM: as_platform,
+    Role.GPU_ARCH: str,
+}
+_FACTS: tuple[tuple[Reason, tuple[Role, ...], Callable[..., Iterable[Ruling]]], ...] = (
+    (
+        Reason.PLATFORM_WITHOUT_RUNTIME,
+        (Role.ACCELERATOR, Role.PLATFORM),
+        facts.platform_rulings,
+    ),
+    (Reason.ARCH_NOT_IN_TOOLKIT, (Role.GPU_ARCH, Role.ACCELERATOR), facts.arch_rulings),
+    (
+        Reason.ACCELERATOR_NOT_PUBLISHED,
+        (Role.TORCH, Role.ACCELERATOR, Role.PLATFORM),
+        facts.published_rulings,
+    ),
+    (Reason.NO_WHEEL_PYTHON, (Role.TORCH, Role.PYTHON, Role.PLATFORM), facts.python_rulings),
+    (
+        Reason.ARCH_NOT_IN_TORCH,
+        (Role.TORCH, Role.ACCELERATOR, Role.PLATFORM, Role.GPU_ARCH),
+        facts.torch_arch_rulings,
+    ),
+)
+"""What knowledge rules on: the reason, the roles whose values it reads, and the function."""
+
+
 def _fact(
     reason: Reason,
     names: Mapping[Role, str],
     needs: tuple[Role, ...],
-    judge: Callable[[Mapping[Role, str]], Iterable[Ruling]],
+    judge: Callable[..., Iterable[Ruling]],
 ) -> Law | None:
-    """A law of knowledge over the axes of some roles; None where the matrix lacks one."""
+    """A law over the axes of some roles, given as text; None where the matrix lacks one."""
     if not all(role in names for role in needs):
         return None
     axes = [names[role] for role in needs]
 
     @lru_cache(maxsize=65536)
     def rulings(*texts: str) -> tuple[Ruling, ...]:
-        return tuple(judge(dict(zip(needs, texts, strict=True))))
+        return tuple(judge(*texts))
 
     def one(candidate: Candidate) -> tuple[Ruling, ...]:
         try:
@@ -180,6 +209,18 @@ def _fact(
     return Law(reason=reason, judge=one, masks=masks)
 
 
+def _typed(
+    needs: tuple[Role, ...], judge: Callable[..., Iterable[Ruling]], known: Knowledge
+) -> Callable[..., Iterable[Ruling]]:
+    """The function over text; text that is no value of its role gets no ruling."""
+
+    def over_text(*texts: str) -> Iterable[Ruling]:
+        values = [_PARSE[role](text) for role, text in zip(needs, texts, strict=True)]
+        return () if None in values else judge(*values, known)
+
+    return over_text
+
+
 def _sunset(sunset: Sunset, names: Mapping[Role, str]) -> Law | None:
     """Cells with a value that is gone. Its conditions speak of the standard axes."""
     roles = {sunset.axis, *sunset.gone.axes}
@@ -187,45 +228,19 @@ def _sunset(sunset: Sunset, names: Mapping[Role, str]) -> Law | None:
         return None
     needs = tuple(sorted(Role(name) for name in roles))
 
-    def judge(values: Mapping[Role, str]) -> Iterable[Ruling]:
-        point = Candidate({str(role): AxisValue(text) for role, text in values.items()})
-        if sunset.removes(point):
+    def judge(*texts: str) -> Iterable[Ruling]:
+        values = {str(r): AxisValue(text) for r, text in zip(needs, texts, strict=True)}
+        if sunset.removes(Candidate(values)):
             yield facts.sunset_ruling(sunset)
 
     return _fact(Reason.SUNSET, names, needs, judge)
 
 
 def _knowledge_laws(names: Mapping[Role, str], known: Knowledge) -> Iterable[Law | None]:
-    def platform(at: Mapping[Role, str]) -> Iterable[Ruling]:
-        accelerator, system = as_accelerator(at[Role.ACCELERATOR]), as_platform(at[Role.PLATFORM])
-        if accelerator and system:
-            yield from facts.platform_rulings(accelerator, system, known)
-
-    def published(at: Mapping[Role, str]) -> Iterable[Ruling]:
-        accelerator, system = as_accelerator(at[Role.ACCELERATOR]), as_platform(at[Role.PLATFORM])
-        torch = as_version(at[Role.TORCH])
-        if accelerator and system and torch:
-            yield from facts.published_rulings(torch, accelerator, system, known)
-
-    def pythons(at: Mapping[Role, str]) -> Iterable[Ruling]:
-        torch, python = as_version(at[Role.TORCH]), as_python(at[Role.PYTHON])
-        system = as_platform(at[Role.PLATFORM])
-        if torch and python and system:
-            yield from facts.python_rulings(torch, python, system, known)
-
-    def archs(at: Mapping[Role, str]) -> Iterable[Ruling]:
-        accelerator = as_accelerator(at[Role.ACCELERATOR])
-        if accelerator:
-            yield from facts.arch_rulings(at[Role.GPU_ARCH], accelerator, known)
-
-    torch, python, accelerator, system = Role.TORCH, Role.PYTHON, Role.ACCELERATOR, Role.PLATFORM
-    yield _fact(Reason.PLATFORM_WITHOUT_RUNTIME, names, (accelerator, system), platform)
-    yield _fact(Reason.ARCH_NOT_IN_TOOLKIT, names, (Role.GPU_ARCH, accelerator), archs)
     for sunset in known.sunsets:
         yield _sunset(sunset, names)
-    published_needs = (torch, accelerator, system)
-    yield _fact(Reason.ACCELERATOR_NOT_PUBLISHED, names, published_needs, published)
-    yield _fact(Reason.NO_WHEEL_PYTHON, names, (torch, python, system), pythons)
+    for reason, needs, judge in _FACTS:
+        yield _fact(reason, names, needs, _typed(needs, judge, known))
 
 
 def laws_of(matrix: Matrix, known: Knowledge) -> tuple[tuple[Law, ...], tuple[Law, ...]]:

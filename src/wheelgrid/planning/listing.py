@@ -31,9 +31,8 @@ def _template(names: list[str], *, stack: bool) -> str:
     at = {name: index for index, name in enumerate(names)}
     if not stack:
         return ",".join(f"{{{index}}}" for index in at.values())
-    base = "torch{%d}-{%d}-{%d}-{%d}" % tuple(
-        at[name] for name in ("torch", "python", "platform", "accelerator")
-    )
+    order = ("torch", "python", "platform", "accelerator")
+    base = "torch" + "-".join(f"{{{at[name]}}}" for name in order)
     return base + "".join(f",{{{index}}}" for name, index in at.items() if name not in AXES)
 
 

@@ -207,6 +207,7 @@ def _properties() -> Schema:
         {
             "requires": _many(_text("a pinned requirement"), "packages that hold the compiler"),
             "archs": _many(_text("such as `8.0` or `12.0+PTX`"), "GPU architectures to compile"),
+            "manylinux": _text("the platform tag that wheels are meant to carry"),
         },
         ("requires", "archs"),
     )

@@ -1,0 +1,85 @@
+"""Reads what `wheelgrid observe` saw in a package index: the files of each torch release."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
+
+from wheelgrid.config.yaml import MAX_BYTES, Faults
+from wheelgrid.core.errors import Fault
+from wheelgrid.core.evidence import Kind, Source
+from wheelgrid.core.platforms import Platform
+from wheelgrid.core.python import PythonVersion
+from wheelgrid.core.release import PythonsStatement
+
+__all__ = ["INDEX_OBSERVATIONS", "read_index"]
+
+INDEX_OBSERVATIONS = "observations/index"
+
+_Seen = dict[Version, dict[Platform, set[PythonVersion]]]
+
+
+@lru_cache(maxsize=256)
+def _platforms(tag: str) -> tuple[Platform, ...]:
+    return tuple(p for p in Platform if p.matches_wheel_platform(tag))
+
+
+@lru_cache(maxsize=256)
+def _python(interpreter: str, abi: str) -> PythonVersion:
+    """The Python of a tag; `cp310-none` is how old macOS wheels say cp310."""
+    return PythonVersion.from_tag(interpreter if abi == "none" else abi)
+
+
+def _grouped(document: Any) -> _Seen:  # noqa: ANN401 - the decoder: nothing is known of it yet
+    """Pythons by release and platform; ValueError, KeyError or TypeError for another shape."""
+    found: _Seen = {}
+    for filename in document["files"]:
+        _, version, _, tags = parse_wheel_filename(str(filename))
+        for tag in tags:
+            python = _python(tag.interpreter, tag.abi)
+            for platform in _platforms(tag.platform):
+                found.setdefault(version, {}).setdefault(platform, set()).add(python)
+    return found
+
+
+def read_index(
+    path: Path, name: str, faults: Faults
+) -> list[tuple[Version, list[PythonsStatement]]]:
+    """Each release of one record and the Pythons seen for it; empty after a fault.
+
+    `name` is the path that messages and sources show.
+    """
+    try:
+        document = json.loads(path.read_bytes()[: MAX_BYTES + 1])
+        seen, grouped = str(document["observed"])[:10], _grouped(document)
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        InvalidWheelFilename,
+        InvalidVersion,
+    ) as error:
+        faults.found.append(Fault(file=name, message=f"is not an index observation: {error}"))
+        return []
+    return [(torch, _statements(torch, seen, name, by)) for torch, by in grouped.items()]
+
+
+def _statements(
+    torch: Version, seen: str, name: str, by_platform: dict[Platform, set[PythonVersion]]
+) -> list[PythonsStatement]:
+    source = Source(
+        id=f"index.torch-{torch}",
+        kind=Kind.OBSERVATION,
+        source=f"file tags of torch {torch} in the default package index ({name})",
+        date=seen,
+    )
+    return [
+        PythonsStatement(source=source, platforms=frozenset([platform]), values=frozenset(pythons))
+        for platform, pythons in sorted(by_platform.items())
+    ]

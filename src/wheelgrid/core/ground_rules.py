@@ -1,0 +1,58 @@
+"""What holds for every project: CPython's support, manylinux tags, and which code a GPU runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from wheelgrid.core.evidence import Source
+from wheelgrid.core.python import PythonVersion
+
+__all__ = ["ManylinuxTag", "PythonLife", "RunRule"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonLife:
+    """The life of a CPython minor: first release, end of life, and its free-threaded build.
+
+    `precision` is `month` where the source names only the month; `end_of_life` is then its last
+    day. `free_threaded` is none, experimental or supported.
+    """
+
+    python: PythonVersion
+    released: date
+    end_of_life: date
+    precision: str
+    free_threaded: str
+    source: Source
+
+    def has_ended(self, as_of: date) -> bool:
+        """Whether the end of life has come."""
+        return self.end_of_life <= as_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManylinuxTag:
+    """A platform tag family and the oldest glibc that it promises; `alias` is its legacy name."""
+
+    tag: str
+    glibc: str
+    alias: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRule:
+    """Which GPUs run one kind of image. `match` is how the target is compared with the device.
+
+    exact: the same; same-major: the same major and not above; family: listed in `members`;
+    any-newer: any that is not older; any: every device of the vendor; never: linker input only.
+    """
+
+    id: str
+    family: str
+    image: str
+    match: str
+    text: str
+    members: tuple[tuple[str, tuple[str, ...]], ...]
+    source: Source

@@ -1,0 +1,1 @@
+"""One rule per module. Add a module with a `RULE`; nothing has to be registered."""
