@@ -52,11 +52,13 @@ def _commands(group: click.Group) -> str:
 
 _MATRIX_PREFACE = """\
 The desired state. People write it; every command reads and checks it. A project is a folder with a
-`matrix.yaml`; commands look for the nearest one at or above the working directory, or take `--root DIR|FILE`.
+`matrix.yaml`; commands look for the nearest one at or above the working directory, or take
+`--root DIR|FILE`.
 
-Unknown keys, duplicate keys, YAML aliases, numbers where text is meant and values of the wrong type are faults,
-with line and column; all faults of the matrix, the recipes and `compat/` are reported together. What the keys mean,
-with examples: [The matrix language](../explanation/matrix-language.md). For editors there is a JSON Schema:
+Unknown keys, duplicate keys, YAML aliases, numbers where text is meant and values of the wrong type
+are faults, with line and column; all faults of the matrix, the recipes and `compat/` are reported
+together. What the keys mean, with examples:
+[The matrix language](../explanation/matrix-language.md). For editors there is a JSON Schema:
 `src/wheelgrid/schemas/matrix.schema.json`."""
 
 

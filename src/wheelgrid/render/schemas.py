@@ -11,8 +11,8 @@ from wheelgrid.core.evidence import Kind
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.recipe import Abi
 from wheelgrid.core.rung import Outcome, Rung
-from wheelgrid.render.matrix_schema import matrix_schema
 from wheelgrid.inspect.findings import Level
+from wheelgrid.render.matrix_schema import matrix_schema
 from wheelgrid.reports.model import State
 
 __all__ = ["schema_texts"]
@@ -152,6 +152,60 @@ def _explain() -> Schema:
     }
 
 
+def _diff() -> Schema:
+    number = _or_null({"type": "number"})
+    cost = _object(dict.fromkeys(("build_minutes", "test_minutes", "gpu_minutes", "usd"), number))
+    change = _object({"id": _POINT_ID, "code": _TEXT, "why": _TEXT, "explained": _FLAG})
+    sides = _object({"before": _COUNT, "after": _COUNT})
+    fields = _map(_object({"before": {"type": "string"}, "after": {"type": "string"}}))
+    return _object(
+        {
+            "schema_version": _version(1),
+            "before": _TEXT,
+            "after": _TEXT,
+            "counts": _map(sides),
+            "axes": _map(_object({"added": _list(_TEXT), "removed": _list(_TEXT)})),
+            "cells": _object({n: _list(change) for n in ("gained", "lost", "sunset")}),
+            "builds": _object(
+                {
+                    "added": _list(_TEXT),
+                    "removed": _list(_TEXT),
+                    "changed": _list(_object({"id": _TEXT, "fields": fields})),
+                }
+            ),
+            "cost": _object({"before": cost, "after": cost}),
+        }
+    )
+
+
+def _selection() -> Schema:
+    number = _or_null({"type": "number", "minimum": 0})
+    cell = _object(
+        {
+            "id": _POINT_ID,
+            "seen": {"enum": ["never tested", "stale", "tested"]},
+            "runner": _or_null(_TEXT),
+            "minutes": {"type": "number", "minimum": 0},
+            "gpu_minutes": number,
+            "usd": number,
+            "estimates": _map(_TEXT),
+        }
+    )
+    combinations = {"achievable": _COUNT, "covered": _COUNT, "missing": _list(_TEXT)}
+    return _object(
+        {
+            "schema_version": _version(1),
+            "candidates": _COUNT,
+            "axes": _list(_TEXT),
+            "strength": _or_null({"type": "integer", "minimum": 1}),
+            "combinations": _object(combinations),
+            "budget": _or_null(_TEXT),
+            "totals": _object(dict.fromkeys(("minutes", "gpu_minutes", "usd"), number)),
+            "cells": _list(cell),
+        }
+    )
+
+
 def _run() -> Schema:
     unit = _object(
         {
@@ -249,6 +303,8 @@ def _import() -> Schema:
 _SCHEMAS = {
     "matrix": ("matrix.yaml, the declared matrix.", matrix_schema),
     "plan": ("What `wheelgrid plan --json` prints.", _plan),
+    "selection": ("What `wheelgrid plan --coverage ... --json` prints.", _selection),
+    "diff": ("What `wheelgrid diff --json` prints.", _diff),
     "explain": ("What `wheelgrid explain --json` prints.", _explain),
     "run": ("What `wheelgrid build --json` and `wheelgrid test --json` print.", _run),
     "audit": ("What `wheelgrid audit --json` prints.", _audit),
