@@ -83,9 +83,7 @@ def test_a_budget_holds_and_what_is_missing_is_listed(
     gains = {
         (missing.axes, missing.values)
         for missing in found.missing
-        if any(
-            tuple(rows[r][axis] for axis in missing.axes) == missing.values for r in showing
-        )
+        if any(tuple(rows[r][axis] for axis in missing.axes) == missing.values for r in showing)
     }
     assert gains == set()
 

@@ -33,7 +33,20 @@ def test_a_budget_is_a_number_and_a_unit(text: str, amount: float, unit: Unit) -
 
 @pytest.mark.parametrize(
     "text",
-    ["", "10", "hours", "-5h", "5 gpus", "1e3h", "1,5h", "$5h", "5h 3m", "nanh", "9" * 400 + "h", "٣h"],
+    [
+        "",
+        "10",
+        "hours",
+        "-5h",
+        "5 gpus",
+        "1e3h",
+        "1,5h",
+        "$5h",
+        "5h 3m",
+        "nanh",
+        "9" * 400 + "h",
+        "٣h",
+    ],
 )
 def test_anything_else_is_one_clear_error_with_examples(text: str) -> None:
     with pytest.raises(BadInputError) as caught:

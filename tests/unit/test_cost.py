@@ -127,6 +127,15 @@ def test_a_row_without_accelerator_costs_what_its_runner_declares() -> None:
     runner = Runner(name="any", when=Condition(), runs_on=("ubuntu-24.04",), minutes=7)
     assert str(CostModel(runners=(runner,)).cell(row).estimates[0][1]) == "7 min (declared)"
     assert str(CostModel().cell(row).estimates[0][1]) == "5 min (assumed)"
+    model = CostModel(learned=learn([observation(CUDA, {"test": 60})]))
+    assert str(model.cell(row, ("ext",)).estimates[0][1]) == "5 min (assumed)"
+
+
+def test_the_accelerator_may_be_on_an_axis_of_another_name() -> None:
+    row = Row(pairs=(("backend", "cuda13.0"),))
+    learned = learn([observation(CUDA, {"test": 60})])
+    model = CostModel(learned=learned, accelerator_axis="backend")
+    assert str(model.cell(row, ("ext",)).estimates[0][1]) == "1 min (measured, n=1)"
 
 
 def test_the_first_runner_that_fits_takes_a_cell() -> None:
@@ -199,5 +208,5 @@ def test_times_survive_a_record_and_older_records_have_none() -> None:
 @pytest.mark.parametrize("bad", [{"test": -1}, {"test": "1"}, {"rest": 1}, {"test": 1e12}, [1]])
 def test_a_record_with_bad_times_is_refused(bad: object) -> None:
     document = {**encode_observation(observation(CUDA, {})), "seconds": bad}
-    with pytest.raises(ValueError, match="seconds|observation record"):
+    with pytest.raises(ValueError, match=r"seconds|observation record"):
         decode_observation(canonical(document))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import random
 
 import pytest
 
@@ -58,9 +57,7 @@ def test_384_cells_split_into_two_matrices_with_the_same_members_each_time() -> 
     matrices = shard(given, Sharding.SPLIT)
     assert [len(matrix) for matrix in matrices] == [192, 192]
     assert sorted(c for m in matrices for j in m for c in j.cells) == sorted(x.id for x in given)
-    shuffled = given.copy()
-    random.Random(3).shuffle(shuffled)
-    assert shard(shuffled, Sharding.SPLIT) == matrices
+    assert shard(given[::-1], Sharding.SPLIT) == matrices
 
 
 def test_257_rows_are_refused_here_whatever_github_would_do() -> None:
@@ -195,7 +192,7 @@ def test_a_matrix_beyond_the_limit_of_outputs_is_refused_as_utf16() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["", "plain", "a=b", "x<<EOF", "two\nlines", "end\n", "\n\n", "cr\rlf\r\n", "{\n \"a\": 1\n}"],
+    ["", "plain", "a=b", "x<<EOF", "two\nlines", "end\n", "\n\n", '{\n "a": 1\n}'],
 )
 def test_outputs_read_back_as_they_were_written(value: str) -> None:
     text = write_outputs({"first": "1", "value": value, "last": "x=<<y"})
@@ -215,13 +212,18 @@ def test_a_value_cannot_end_its_block() -> None:
     ["matrix={}\nINFO planning 12 cells\n", "v<<EOF\na\n", "=x\n", "<<E\nE\n", "v<<\n\n"],
 )
 def test_a_stray_log_line_is_an_error_and_not_part_of_a_value(text: str) -> None:
-    with pytest.raises(ValueError, match="invalid format|delimiter|without a name"):
+    with pytest.raises(ValueError, match=r"invalid format|delimiter|without a name"):
         read_outputs(text)
 
 
 def test_the_name_of_an_output_is_checked() -> None:
     with pytest.raises(ValueError, match="not the name of an output"):
         write_outputs({"a b": "1"})
+
+
+def test_a_carriage_return_is_refused() -> None:
+    with pytest.raises(ValueError, match="carriage return"):
+        write_outputs({"a": "1\r"})
 
 
 def test_missing_plans_exactly_the_holes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from wheelgrid.cli.context import (
     open_project,
     print_json,
 )
+from wheelgrid.cli.published import load_published
 from wheelgrid.config.files import Project
 from wheelgrid.engines.store import Store
 from wheelgrid.planning.budget import parse_budget
@@ -25,6 +27,7 @@ from wheelgrid.planning.choose import STRENGTHS, Choice, choose
 from wheelgrid.planning.document import plan_document
 from wheelgrid.planning.listing import listing
 from wheelgrid.planning.plan import Plan
+from wheelgrid.planning.published import last_tests
 from wheelgrid.planning.shard import MAX_JOBS, Sharding
 
 __all__ = ["command"]
@@ -39,18 +42,22 @@ def _cells(plan: Plan) -> None:
 
 
 def _listing(plan: Plan) -> None:
-    click.get_text_stream("stdout").writelines(
-        "\t".join(line) + "\n" for line in listing(plan.decided)
-    )
+    sys.stdout.writelines("\t".join(line) + "\n" for line in listing(plan.decided))
 
 
-def _overview(project: Project, plan: Plan, tier: str, *, builds: bool) -> list[str]:
+def _overview(
+    project: Project, plan: Plan, tier: str, *, builds: bool, published: str
+) -> list[str]:
     lines = plan_text.summary(plan) + plan_text.matrix_table(plan) + plan_text.axis_lines(plan)
     if plan.builds:
         store = Store(project, plan)
         actions = store.actions()
+        if published:
+            there = load_published(published, plan.builds)
+            actions = plan_text.with_published(actions, there)
         if builds:
-            lines += ["", *(f"{a.sign} {a.build.id}: {a.why}" for a in actions)]
+            tests = last_tests(select_text.records_of(project))
+            lines += ["", *plan_text.build_lines(actions, tests)]
         elif tier in plan.matrix.tiers:
             lines += plan_text.tier_lines(plan, store, actions, tier)
         for wheel in store.retired():
@@ -98,6 +105,12 @@ def _overview(project: Project, plan: Plan, tier: str, *, builds: bool) -> list[
     default=None,
     help="Append the matrices to this file, as $GITHUB_OUTPUT takes them.",
 )
+@click.option(
+    "--published",
+    default="",
+    metavar="FILE|index",
+    help="What is published: a file with one file name a line, or `index` to ask your index.",
+)
 @channel_option
 @as_of_option
 @json_option
@@ -117,6 +130,7 @@ def command(
     shards: str,
     max_jobs: int,
     github_output: Path | None,
+    published: str,
     channel: str,
     as_of: date,
     as_json: bool,
@@ -149,7 +163,8 @@ def command(
     elif why_not:
         click.echo("\n".join(plan_text.why_not_lines(plan)))
     else:
-        click.echo("\n".join(_overview(project, plan, tier, builds=builds)))
+        lines = _overview(project, plan, tier, builds=builds, published=published)
+        click.echo("\n".join(lines))
     return 0
 
 

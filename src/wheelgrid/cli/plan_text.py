@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
 
 from wheelgrid.core.cell import Cell
 from wheelgrid.core.decision import Decision, Reason
 from wheelgrid.core.evidence import Source
+from wheelgrid.core.rung import Outcome
 from wheelgrid.engines.store import Action, Store
 from wheelgrid.planning.plan import Plan
+from wheelgrid.planning.published import Published
 from wheelgrid.planning.select import select_tier
 
-__all__ = ["axis_lines", "matrix_table", "summary", "tier_lines", "why_not_lines"]
+__all__ = [
+    "axis_lines",
+    "build_lines",
+    "matrix_table",
+    "summary",
+    "tier_lines",
+    "why_not_lines",
+    "with_published",
+]
 
 _LETTER = {
     Reason.POLICY: "X",
@@ -146,6 +159,35 @@ def _example(plan: Plan, reason: Reason, rule: str) -> Decision:
     numbers = range(plan.decided.space.size, plan.decided.size)
     found = [plan.decided.decision(n) for n in numbers]
     return next(d for d in found if d.headline is not None and d.headline.rule == rule)
+
+
+def with_published(actions: list[Action], published: Published) -> list[Action]:
+    """Builds that are published need nothing: a published file is never replaced."""
+    found = []
+    for action in actions:
+        name = published.file_of(action.build) if action.sign != "=" else ""
+        done = replace(action, sign="=", why=f"published as {name}") if name else action
+        found.append(done)
+    return found
+
+
+def build_lines(
+    actions: list[Action], tests: Mapping[tuple[str, str], tuple[date, Outcome]]
+) -> list[str]:
+    """Every build with its action, and how many of its cells have been tested, when last."""
+    lines = []
+    for action in actions:
+        build = action.build
+        seen = [tests[key] for c in build.cells if (key := (build.package, c.id)) in tests]
+        tested = f"; tested in {len(seen)} of {len(build.cells)} cells" if seen else ""
+        if seen:
+            tested += f", last {max(day for day, _ in seen)}"
+        failed = sum(outcome is Outcome.FAILED for _, outcome in seen)
+        lines.append(
+            f"{action.sign} {build.id}: {action.why}{tested}"
+            + (f", {failed} failed" if failed else "")
+        )
+    return lines
 
 
 def tier_lines(plan: Plan, store: Store, actions: list[Action], tier: str) -> list[str]:

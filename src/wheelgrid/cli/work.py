@@ -7,7 +7,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,15 @@ from wheelgrid.cli.context import (
     print_json,
 )
 from wheelgrid.cli.progress import GLYPH, elapsed, show_progress
+from wheelgrid.cli.published import load_published
 from wheelgrid.core.errors import CouldNotCheckError, ExitCode
 from wheelgrid.core.rung import RUNGS, Outcome, Rung
 from wheelgrid.engines.run import UnitResult, run_units
 from wheelgrid.engines.store import Store
+from wheelgrid.planning.published import Published
 from wheelgrid.planning.select import Unit, select_pattern, select_tier
 
-__all__ = ["run_command", "unit_options"]
+__all__ = ["Holes", "run_command", "unit_options"]
 
 RUN_SCHEMA_VERSION = 1
 _MIN_FREE_BYTES = 2 << 30
@@ -121,6 +123,26 @@ def _check_disk(root: Path) -> None:
         raise CouldNotCheckError(msg, hint="free some disk; the folder .wheelgrid may be deleted")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holes:
+    """`build --missing`: where published files are listed, and whether to list holes only."""
+
+    published: str
+    dry_run: bool
+
+
+def _missing(store: Store, units: tuple[Unit, ...], published: str) -> tuple[Unit, ...]:
+    """One unit for each build that is neither up to date here nor published."""
+    there = load_published(published, [u.build for u in units]) if published else Published.of([])
+    first = {unit.build.id: unit for unit in reversed(units)}
+    wanted = [unit for unit in units if first[unit.build.id] is unit]
+    return tuple(
+        unit
+        for unit in wanted
+        if store.action(unit.build).sign != "=" and not there.file_of(unit.build)
+    )
+
+
 def run_command(
     root: Path | None,
     patterns: tuple[str, ...],
@@ -129,6 +151,7 @@ def run_command(
     as_of: date,
     as_json: bool,
     until: Rung,
+    holes: Holes | None = None,
 ) -> int:
     """Select, run, print; the body of `build` and `test`."""
     start = time.monotonic()
@@ -136,10 +159,16 @@ def run_command(
     plan = load_plan(project, as_of)
     units = select_pattern(plan, patterns) if patterns else select_tier(plan, tier)
     units = _limit(units, until)
-    _check_disk(project.root)
     store = Store(project, plan)
+    if holes is not None:
+        units = _missing(store, units, holes.published)
+        if holes.dry_run:
+            click.echo("\n".join(u.build.id for u in units))
+            click.echo(f"{len(units)} builds are missing; nothing was built", err=True)
+            return int(ExitCode.GOOD)
     if not patterns:
         units = tuple(u for u in units if u.cell.platform == store.host.platform)
+    _check_disk(project.root)
     with show_progress(os.environ) as progress:
         results = run_units(store, units, progress=progress, clock=now)
     if as_json:

@@ -66,7 +66,10 @@ class Sunset:
 
     def concerns(self, cell: Point) -> bool:
         """Whether the cell carries the value that is going away."""
-        return cell.axis(self.axis) == self.value
+        try:
+            return cell.axis(self.axis) == self.value
+        except KeyError:  # a matrix without that axis
+            return False
 
     def removes(self, cell: Point) -> bool:
         """Whether the cell no longer exists once the sunset is complete."""

@@ -27,6 +27,8 @@ __all__ = [
     "VendorPackage",
     "applies",
     "decisive",
+    "is_empty",
+    "lowest_of",
     "range_of",
 ]
 
@@ -37,10 +39,13 @@ _PLAIN = re.compile(r"[0-9]+(\.[0-9]+)*\Z")
 def range_of(text: str) -> SpecifierSet:
     """A version statement as a range: `13.0` is 13.0 and all its patches, empty is every one.
 
-    ValueError for text that is neither a version nor a range.
+    A version that is more than numbers (`2.14.0.dev20260706`) is only itself. ValueError for text
+    that is neither a version nor a range.
     """
     try:
-        return SpecifierSet(f"=={text}.*" if _PLAIN.match(text) else text)
+        if _PLAIN.match(text):
+            return SpecifierSet(f"=={text}.*")
+        return SpecifierSet(f"=={text}" if text[:1].isdigit() else text)
     except InvalidSpecifier as error:
         msg = f"{text!r} is not a version or a range such as '13.0' or '>=13.0'"
         raise ValueError(msg) from error
@@ -51,6 +56,52 @@ def applies(text: str, version: Version | None) -> bool:
     if version is None:
         return not text
     return range_of(text).contains(version, prereleases=True)
+
+
+_End = tuple[Version, bool]
+
+
+def _above(version: Version) -> Version:
+    """The version after all that begin with these numbers: 2.15 for 2.14."""
+    *kept, last = version.release
+    return Version(".".join(map(str, (*kept, last + 1))))
+
+
+def _ends(versions: SpecifierSet) -> tuple[list[_End], list[_End]]:
+    """Lower and upper ends of a range, each with whether it is inside."""
+    low: list[_End] = []
+    high: list[_End] = []
+    for clause in versions:
+        base = Version(clause.version.removesuffix(".*"))
+        match clause.operator:
+            case ">=" | ">":
+                low.append((base, clause.operator == ">="))
+            case "<=" | "<":
+                high.append((base, clause.operator == "<="))
+            case "~=":
+                low.append((base, True))
+                high.append((_above(Version(".".join(map(str, base.release[:-1])))), False))
+            case "==" | "===":
+                low.append((base, True))
+                prefix = clause.version.endswith(".*")
+                high.append((_above(base), False) if prefix else (base, True))
+    return low, high
+
+
+def is_empty(versions: SpecifierSet) -> bool:
+    """Whether a range ends before it begins, as `>=2.14,<2.13` does."""
+    low, high = _ends(versions)
+    return any(
+        start > end or (start == end and not (from_inside and to_inside))
+        for start, from_inside in low
+        for end, to_inside in high
+    )
+
+
+def lowest_of(text: str) -> Version | None:
+    """The oldest version that a version statement is about; None where it has no lower end."""
+    low, _ = _ends(range_of(text)) if text else ([], [])
+    return max((version for version, _ in low), default=None)
 
 
 class _Versioned(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tomllib
@@ -16,6 +17,8 @@ from wheelgrid.engines.process import Processes, Result
 
 __all__ = ["Uv", "tool"]
 
+_NO_VERSION = re.compile(r"there is no version of|not found in the package registry")
+"""What uv 0.13 says of a version or a project that no index has."""
 _NETWORK_STATUS = 2
 """uv's exit status for network and usage errors; 1 means that no solution exists."""
 
@@ -157,13 +160,20 @@ class Uv:
         return entry
 
     def published_wheels(
-        self, name: str, version: str, pythons: list[str], folder: Path, *, log: Path
+        self,
+        name: str,
+        version: str,
+        pythons: list[str],
+        folder: Path,
+        *,
+        log: Path,
+        absent_is_empty: bool = False,
     ) -> list[str]:
         """File names of a release's wheels in the default index, for these Pythons and newer.
 
         A universal resolution lists all of them. The lowest Python that resolves is used: a
         release whose Requires-Python is above it has no wheels below. CouldNotCheckError if
-        the index cannot be asked.
+        the index cannot be asked, or has no such release unless `absent_is_empty`.
         """
         folder.mkdir(parents=True, exist_ok=True)
         asked, lock = folder / "asked.txt", folder / "pylock.toml"
@@ -186,5 +196,7 @@ class Uv:
             problem = result.last_lines(4)
             if result.status == _NETWORK_STATUS:
                 break
+            if absent_is_empty and _NO_VERSION.search(problem):
+                return []
         msg = f"{name} {version}: the index cannot be asked: {problem}"
         raise CouldNotCheckError(msg)

@@ -22,7 +22,10 @@ from wheelgrid.core.recipe import Recipe
 from wheelgrid.planning.decide import Decided, decide
 from wheelgrid.planning.plan import make_plan
 
-__all__ = ["Context", "Finding", "Rule", "Scope", "Severity"]
+__all__ = ["STALE_DAYS", "Context", "Finding", "Rule", "Scope", "Severity"]
+
+STALE_DAYS = 365
+"""Days after which a statement about something that moves is called stale."""
 
 
 class Scope(StrEnum):
@@ -51,6 +54,7 @@ class Context:
     knowledge: Knowledge
     statements: tuple[Statement, ...]
     as_of: date
+    stale_days: int = STALE_DAYS
 
     @cached_property
     def builds(self) -> tuple[Build, ...]:

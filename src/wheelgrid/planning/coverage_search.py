@@ -89,10 +89,10 @@ class Attempt:
         for bit in must:
             self.take(bit)
         while any(self.left):
-            bit = self._pick(math.inf if budget == math.inf else budget - self.cost)
-            if bit is None:
+            found = self._pick(math.inf if budget == math.inf else budget - self.cost)
+            if found is None:
                 break
-            self.take(bit)
+            self.take(found)
 
     @property
     def cost(self) -> float:

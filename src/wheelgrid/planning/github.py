@@ -90,22 +90,25 @@ def job_matrix(jobs: Sequence[Job], *, used: int = 0) -> JobMatrix:
 
 
 def _delimiter(value: str) -> str:
-    """A line that the value does not hold; made from the value, so the same each time."""
-    lines = set(re.split(r"\r\n|\r|\n", value))
-    digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
-    while f"end_{digest[:32]}" in lines:
-        digest = hashlib.sha256(digest.encode()).hexdigest()
-    return f"end_{digest[:32]}"
+    """A line that the value cannot hold: its own digest. So the same value gives the same text."""
+    return f"end_{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def write_outputs(values: Mapping[str, str]) -> str:
-    """Text to append to the file that GITHUB_OUTPUT names; ValueError for a bad name."""
+    """Text to append to the file that GITHUB_OUTPUT names.
+
+    ValueError for a bad name, and for a carriage return: runners on Windows and elsewhere read it
+    differently.
+    """
     found = []
     for name, value in values.items():
         if not _OUTPUT_NAME.match(name):
             msg = f"{name!r} is not the name of an output"
             raise ValueError(msg)
-        if "\n" in value or "\r" in value:
+        if "\r" in value:
+            msg = f"the output {name} holds a carriage return"
+            raise ValueError(msg)
+        if "\n" in value:
             end = _delimiter(value)
             found.append(f"{name}<<{end}\n{value}\n{end}\n")
         else:
@@ -114,14 +117,14 @@ def write_outputs(values: Mapping[str, str]) -> str:
 
 
 def read_outputs(text: str) -> dict[str, str]:
-    """Read such a file as the runner does (actions/runner, FileCommandManager.cs).
+    """Read such a file as the runner does (actions/runner, FileCommandManager.cs: LF ends a line).
 
     ValueError for a line that is neither `name=value` nor the start of a block: a stray log line
     fails the step there too.
     """
     found: dict[str, str] = {}
-    lines = _lines(text)
-    for line, _ in lines:
+    lines = iter(text.removesuffix("\n").split("\n"))
+    for line in lines:
         if not line:
             continue
         equal, block = line.find("="), line.find("<<")
@@ -139,22 +142,14 @@ def read_outputs(text: str) -> dict[str, str]:
     return found
 
 
-def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Lines and how they end: with LF, CR LF, CR or not at all."""
-    for match in re.finditer(r"([^\r\n]*)(\r\n|\r|\n|\Z)", text):
-        if match[0]:
-            yield match[1], match[2]
-
-
-def _block(lines: Iterator[tuple[str, str]], delimiter: str) -> str:
-    """The text up to the delimiter, line ends kept but for the last."""
+def _block(lines: Iterator[str], delimiter: str) -> str:
+    """The lines up to the delimiter."""
     if not delimiter:
         raise ValueError("a block without a delimiter")
-    value, last = "", ""
-    for line, end in lines:
+    found: list[str] = []
+    for line in lines:
         if line == delimiter:
-            return value
-        value += last + line
-        last = end
+            return "\n".join(found)
+        found.append(line)
     msg = f"matching delimiter not found: {delimiter[:80]!r}"
     raise ValueError(msg)

@@ -151,14 +151,15 @@ def split(loads: Iterable[Load], *, max_jobs: int = MAX_JOBS) -> tuple[tuple[Job
 def _lots(
     groups: Mapping[tuple[str, ...], Sequence[Load]], jobs: int
 ) -> dict[tuple[str, ...], int]:
-    """How many jobs each group of labels gets: the next one goes where the mean load is highest."""
+    """How many of fewer jobs than loads each group of labels gets, at least one.
+
+    The next one goes where the mean load is highest.
+    """
     totals = {labels: math.fsum(load.cost for load in group) for labels, group in groups.items()}
     lots = dict.fromkeys(groups, 1)
     queue = [(-totals[labels], labels) for labels in groups if len(groups[labels]) > 1]
     heapq.heapify(queue)
     for _ in range(jobs - len(groups)):
-        if not queue:
-            break
         _, labels = heapq.heappop(queue)
         lots[labels] += 1
         if lots[labels] < len(groups[labels]):

@@ -8,6 +8,8 @@ import click
 
 from wheelgrid.core.errors import ExitCode
 from wheelgrid.inspect.findings import RULES
+from wheelgrid.lint.document import rules_page
+from wheelgrid.lint.registry import all_rules
 from wheelgrid.render.matrix_schema import matrix_page
 
 __all__ = ["BANNER", "reference_pages"]
@@ -67,6 +69,7 @@ def reference_pages(group: click.Group) -> dict[str, str]:
     return {
         "exit-codes.md": BANNER + _exit_codes(),
         "audit-rules.md": BANNER + _audit_rules(),
+        "lint-rules.md": BANNER + rules_page(all_rules()),
         "matrix.md": BANNER + matrix_page(_MATRIX_PREFACE),
         "commands.md": BANNER + _commands(group),
     }

@@ -12,6 +12,7 @@ from wheelgrid.core.platforms import Platform
 from wheelgrid.core.recipe import Abi
 from wheelgrid.core.rung import Outcome, Rung
 from wheelgrid.inspect.findings import Level
+from wheelgrid.lint.rule import Scope, Severity
 from wheelgrid.render.matrix_schema import matrix_schema
 from wheelgrid.reports.model import State
 
@@ -300,6 +301,34 @@ def _import() -> Schema:
     )
 
 
+def _lint() -> Schema:
+    severity = _enum(Severity)
+    finding = _object(
+        {
+            **dict.fromkeys(("rule", "file", "path", "message", "hint"), _TEXT),
+            "severity": severity,
+            "line": _COUNT,
+            "column": _COUNT,
+        }
+    )
+    texts = dict.fromkeys(("id", "summary", "why", "fix", "bad", "good"), _TEXT)
+    rule = _object({**texts, "severity": severity, "scope": _enum(Scope)})
+    return {
+        "oneOf": [
+            _object(
+                {
+                    "schema_version": _version(1),
+                    "as_of": {"type": "string", "format": "date"},
+                    "rules": _list(_TEXT),
+                    "counts": _map(_COUNT, severity),
+                    "findings": _list(finding),
+                }
+            ),
+            _object({"schema_version": _version(1), "rules": _list(rule)}),
+        ]
+    }
+
+
 _SCHEMAS = {
     "matrix": ("matrix.yaml, the declared matrix.", matrix_schema),
     "plan": ("What `wheelgrid plan --json` prints.", _plan),
@@ -311,6 +340,7 @@ _SCHEMAS = {
     "doctor": ("What `wheelgrid doctor --json` prints.", _doctor),
     "report": ("What `wheelgrid report --json` prints.", _report),
     "import": ("What `wheelgrid import --json` prints.", _import),
+    "lint": ("What `wheelgrid lint --json` and `wheelgrid lint --list --json` print.", _lint),
     "observation": ("One record of compat/observations/runs.", _observation),
 }
 
