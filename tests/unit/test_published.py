@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from wheelgrid.cli.main import run
 from wheelgrid.core.build import Build
 from wheelgrid.core.recipe import Abi
 from wheelgrid.planning.plan import Plan
 from wheelgrid.planning.published import Published
-
-ROOT = Path(__file__).parents[2]
 
 
 def file_name(build: Build) -> str:
@@ -49,18 +44,3 @@ def test_every_build_is_found_under_its_own_name_and_no_other(plan: Plan) -> Non
 def test_a_near_name_does_not_count(plan: Plan, name: str) -> None:
     build = next(b for b in plan.builds if b.id == "regex-2026.9.3-cp312-linux_x86_64-any")
     assert Published.of([name]).file_of(build) == ""
-
-
-def test_missing_plans_exactly_the_holes(
-    plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """mjun0812/flash-attention-prebuild-wheels: eight holes cost twelve jobs as a product."""
-    builds = [b for b in plan.builds if b.package == "torch-scatter"]
-    holes = builds[3::17][:8]
-    names = [file_name(b) for b in builds if b not in holes]
-    published = tmp_path / "published.txt"
-    published.write_text("# release page\n" + "\n".join(names) + "\n", encoding="utf-8")
-    arguments = ["build", "torch-scatter", "--missing", "--dry-run", "--published", str(published)]
-    assert run(["--root", str(ROOT), *arguments]) == 0
-    listed = capsys.readouterr().out.split()
-    assert sorted(listed) == sorted(b.id for b in holes)
