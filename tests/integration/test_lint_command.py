@@ -79,6 +79,18 @@ def test_claims_and_the_index_are_compared(
     assert (finding["line"], finding["file"]) == (3, "compat/torch/2.0.9.yaml")
 
 
+def test_the_report_shows_claims_that_the_index_refutes(inside: Path) -> None:
+    """Case T01: the page has both lists, for the releases on the matrix."""
+    assert run(["report", *AS_OF]) == 0
+    page = (inside / "site" / "index.html").read_text("utf-8")
+    assert "Claims that were refuted" in page
+    assert (
+        "Pythons of torch 2.14.1 on linux_aarch64, linux_x86_64, macosx_arm64, win_amd64: claimed "
+        "but absent: 3.15, 3.15t; present but not claimed: 3.14t" in page
+    )
+    assert "torch 2.13.0 on" not in page
+
+
 def test_a_gap_that_a_nightly_closed_must_say_so_and_is_then_shown(
     inside: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,7 @@ ALLOWED = {
     "planning": {"core", "config", "planning"},
     "inspect": {"core", "inspect"},
     "lint": {"core", "config", "planning", "lint"},
-    "scan": {"core", "config", "scan"},
+    "scan": {"core", "config", "importers", "scan"},
     "importers": {"core", "config", "importers"},
     "engines": {"core", "config", "planning", "inspect", "engines"},
     "reports": {"core", "config", "planning", "reports"},

@@ -14,6 +14,7 @@ from wheelgrid.cli.context import now, open_project
 from wheelgrid.config.compat import INDEX_OBSERVATIONS, load_knowledge
 from wheelgrid.config.matrix import load_matrix
 from wheelgrid.config.yaml import Faults
+from wheelgrid.core.release import TorchKnowledge
 from wheelgrid.engines.process import Processes
 from wheelgrid.engines.store import write_atomically
 from wheelgrid.engines.uv import Uv
@@ -22,8 +23,14 @@ __all__ = ["command"]
 
 OBSERVE_SCHEMA_VERSION = 1
 
-_PYTHONS = [f"3.{minor}" for minor in range(8, 16)]
-"""The lowest that resolves is asked for, so that no old Python of an old release is missed."""
+_OLDEST, _NEWEST = 8, 15
+"""Minor versions of Python that are asked for, where nothing is known of a release."""
+
+
+def _pythons(release: TorchKnowledge | None) -> list[str]:
+    """Pythons to ask with, upwards from the oldest that any source names for the release."""
+    named = [p.minor for s in release.pythons for p in s.values] if release else []
+    return [f"3.{minor}" for minor in range(min(named, default=_OLDEST), _NEWEST + 1)]
 
 
 def _versions(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[Version]:
@@ -70,7 +77,7 @@ def command(root: Path | None, more: list[Version], *, dry_run: bool) -> int:
                 name
                 for torch in sorted({*matrix.torch, *known, *more})
                 for name in uv.published_wheels(
-                    "torch", str(torch), _PYTHONS, work, log=work / "observe.log"
+                    "torch", str(torch), _pythons(known.get(torch)), work, log=work / "observe.log"
                 )
             ]
     finally:

@@ -38,8 +38,8 @@ def _stage(item: Item, sunset: str) -> Stage | None:
 
 def _sunset(item: Item) -> Sunset | None:
     required = ("id", "axis", "value", "applies_to", "last_release", "reason", "action", "stages")
-    given = item.fields(required)
-    if len(given) < len(required):
+    given = item.fields(required, ("serve",))
+    if not set(required) <= given.keys():
         return None
     name = fields.identifier(given["id"])
     stages = [_stage(stage, name) for stage in given["stages"].items()]
@@ -49,6 +49,7 @@ def _sunset(item: Item) -> Sunset | None:
         value=given["value"].text(),
         gone=fields.condition(given["applies_to"]),
         last_release=given["last_release"].text(),
+        serve=given["serve"].choice(["keep", "drop"]) == "keep" if "serve" in given else True,
         reason=given["reason"].text(),
         action=given["action"].text(),
         stages=tuple(sorted((s for s in stages if s is not None), key=lambda s: s.on)),

@@ -7,10 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from wheelgrid.config.yaml import MAX_BYTES, Faults
+from wheelgrid.core.axis import as_version
 from wheelgrid.core.errors import Fault
 from wheelgrid.core.evidence import Kind, Source
 from wheelgrid.core.platforms import Platform
@@ -24,9 +24,13 @@ INDEX_OBSERVATIONS = "observations/index"
 _Seen = dict[Version, dict[Platform, set[PythonVersion]]]
 
 
+_PARTS = {5, 6}
+"""Of a wheel's name: name, version, perhaps a build number, Python tag, ABI tag, platform tag."""
+
+
 @lru_cache(maxsize=256)
 def _platforms(tag: str) -> tuple[Platform, ...]:
-    return tuple(p for p in Platform if p.matches_wheel_platform(tag))
+    return tuple(p for p in Platform for one in tag.split(".") if p.matches_wheel_platform(one))
 
 
 @lru_cache(maxsize=256)
@@ -39,11 +43,14 @@ def _grouped(document: Any) -> _Seen:  # noqa: ANN401 - the decoder: nothing is 
     """Pythons by release and platform; ValueError, KeyError or TypeError for another shape."""
     found: _Seen = {}
     for filename in document["files"]:
-        _, version, _, tags = parse_wheel_filename(str(filename))
-        for tag in tags:
-            python = _python(tag.interpreter, tag.abi)
-            for platform in _platforms(tag.platform):
-                found.setdefault(version, {}).setdefault(platform, set()).add(python)
+        parts = str(filename).removesuffix(".whl").split("-")
+        version = as_version(parts[1]) if len(parts) in _PARTS else None
+        if version is None or not str(filename).endswith(".whl"):
+            msg = f"{filename!r} is not the name of a wheel"
+            raise ValueError(msg)
+        python = _python(parts[-3], parts[-2])
+        for platform in _platforms(parts[-1]):
+            found.setdefault(version, {}).setdefault(platform, set()).add(python)
     return found
 
 
@@ -57,14 +64,7 @@ def read_index(
     try:
         document = json.loads(path.read_bytes()[: MAX_BYTES + 1])
         seen, grouped = str(document["observed"])[:10], _grouped(document)
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        InvalidWheelFilename,
-        InvalidVersion,
-    ) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         faults.found.append(Fault(file=name, message=f"is not an index observation: {error}"))
         return []
     return [(torch, _statements(torch, seen, name, by)) for torch, by in grouped.items()]

@@ -76,7 +76,10 @@ class Releases:
         """Every release that a file or an index names, with the range statements that fit it."""
         found = {}
         for torch in sorted(self.parts):
-            fits = [p for where, p in self.ranges if where.contains(torch, prereleases=True)]
+            # Most statements of a file share one range: asked once.
+            ranges = {id(where): where for where, _ in self.ranges}
+            holds = {key: w.contains(torch, prereleases=True) for key, w in ranges.items()}
+            fits = [part for where, part in self.ranges if holds[id(where)]]
             found[torch] = _joined(torch, self.parts[torch] + fits)
         return found
 

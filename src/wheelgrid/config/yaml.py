@@ -238,31 +238,40 @@ def _describe(node: yaml.Node) -> str:
     return f"{node.value!r}" if node.value else "nothing"
 
 
-def _shape_problem(root: yaml.Node) -> str:
-    """What is wrong with the shape of a document: too deep, or a node used twice.
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [child for pair in node.value for child in pair]
+    return node.value if isinstance(node, yaml.SequenceNode) else []
 
-    A node that is reached twice is an alias: refused, so no file can grow by reference.
-    """
+
+def _has_alias(root: yaml.Node) -> bool:
+    """Whether a node is reached twice, which only an alias can do."""
     seen = {id(root)}
-    level: list[yaml.Node] = [root]
+    left = [root]
+    while left:
+        for child in _children(left.pop()):
+            if id(child) in seen:
+                return True
+            seen.add(id(child))
+            left.append(child)
+    return False
+
+
+def _is_deep(root: yaml.Node) -> bool:
+    """Whether a document without aliases is nested deeper than we read."""
+    level = [root]
     for _ in range(_MAX_DEPTH + 1):
-        below: list[yaml.Node] = []
-        for node in level:
-            if isinstance(node, yaml.MappingNode):
-                children = [child for pair in node.value for child in pair]
-            elif isinstance(node, yaml.SequenceNode):
-                children = node.value
-            else:
-                continue
-            for child in children:
-                if id(child) in seen:
-                    return "uses a YAML alias (*name): write the value out"
-                seen.add(id(child))
-            below += children
-        if not below:
-            return ""
-        level = below
-    return f"is nested deeper than {_MAX_DEPTH} levels"
+        level = [c for node in level for c in _children(node) if not isinstance(c, yaml.ScalarNode)]
+        if not level:
+            return False
+    return True
+
+
+def _shape_problem(root: yaml.Node, text: str) -> str:
+    """What is wrong with the shape of a document; aliases are refused, so none can grow by them."""
+    if "*" in text and _has_alias(root):
+        return "uses a YAML alias (*name): write the value out"
+    return f"is nested deeper than {_MAX_DEPTH} levels" if _is_deep(root) else ""
 
 
 def parse(text: str, *, file: str, faults: Faults) -> Item | None:
@@ -282,7 +291,7 @@ def parse(text: str, *, file: str, faults: Faults) -> Item | None:
         except (yaml.YAMLError, RecursionError) as error:
             problem = f"is not YAML: {error}"
     if node is not None:
-        problem = _shape_problem(node)
+        problem = _shape_problem(node, text)
     elif not problem:
         problem = "is empty"
     if problem or node is None:

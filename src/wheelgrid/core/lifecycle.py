@@ -53,7 +53,11 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sunset:
-    """The end of one axis value: `value` on `axis`, for the cells that `gone` names."""
+    """The end of one axis value: `value` on `axis`, for the cells that `gone` names.
+
+    It ends building. `serve` says that wheels already published stay on the index and the pages,
+    as the last version with the value.
+    """
 
     id: str
     axis: str
@@ -63,6 +67,7 @@ class Sunset:
     reason: str
     action: str
     stages: tuple[Stage, ...]
+    serve: bool = True
 
     def concerns(self, cell: Point) -> bool:
         """Whether the cell carries the value that is going away."""

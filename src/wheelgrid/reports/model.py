@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 
 from wheelgrid.core.build import Build
 from wheelgrid.core.cell import Cell
 from wheelgrid.core.decision import Decision, Reason
+from wheelgrid.core.disagreement import Disagreement, disagreements
 from wheelgrid.core.evidence import Kind, Observation, Source, is_weaker
 from wheelgrid.core.knowledge import Feature, Knowledge
 from wheelgrid.core.lifecycle import Sunset
@@ -190,6 +191,7 @@ class Site:
     features: tuple[Feature, ...]
     plan: Plan
     unreadable: tuple[tuple[str, str], ...]
+    refuted: tuple[Disagreement, ...] = ()
 
     @property
     def state_counts(self) -> list[tuple[State, int]]:
@@ -359,6 +361,16 @@ def _sunset(sunset: Sunset, plan: Plan) -> SunsetView:
     )
 
 
+def _refuted(plan: Plan) -> tuple[Disagreement, ...]:
+    """Claims about the releases of this matrix that what was seen speaks against."""
+    releases = plan.knowledge.torch
+    texts = set(plan.matrix.axis_values("torch"))
+    shown = replace(
+        plan.knowledge, torch={v: known for v, known in releases.items() if str(v) in texts}
+    )
+    return tuple(found for found in disagreements(shown) if found.is_observed)
+
+
 def make_site(
     plan: Plan, records: Iterable[Observation], *, unreadable: tuple[tuple[str, str], ...] = ()
 ) -> Site:
@@ -380,4 +392,5 @@ def make_site(
         features=plan.knowledge.features,
         plan=plan,
         unreadable=unreadable,
+        refuted=_refuted(plan),
     )
