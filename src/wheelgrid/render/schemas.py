@@ -8,6 +8,7 @@ from typing import Any
 
 from wheelgrid.core.decision import Reason
 from wheelgrid.core.evidence import Kind
+from wheelgrid.core.lifecycle import StageName
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.recipe import Abi
 from wheelgrid.core.rung import Outcome, Rung
@@ -207,6 +208,55 @@ def _selection() -> Schema:
     )
 
 
+def _sunset() -> Schema:
+    day = {"type": "string", "format": "date"}
+    stage = _object(
+        {
+            "stage": _enum(StageName),
+            "date": day,
+            "precision": {"enum": ["day", "week"]},
+            "days_left": {"type": "integer"},
+            "kind": _enum(Kind),
+            "source": _TEXT,
+            "said": {"type": "string"},
+        }
+    )
+    sunset = _object(
+        {
+            **dict.fromkeys(("id", "axis", "value", "state", "last_release"), _TEXT),
+            **dict.fromkeys(("reason", "action"), _TEXT),
+            "serve": _FLAG,
+            "stages": _list(stage),
+            "due": _list(_enum(StageName)),
+            "included": _list(_POINT_ID),
+            "gone": _list(_POINT_ID),
+        }
+    )
+    finding = _object(
+        {
+            **dict.fromkeys(("file", "kind", "value", "sunset", "message", "fix"), _TEXT),
+            "line": _COUNT,
+            "column": _COUNT,
+            "cells": _map(_COUNT),
+        }
+    )
+    head = {"schema_version": _version(1), "as_of": day, "within": _COUNT}
+    return {
+        "oneOf": [
+            _object({**head, "sunsets": _list(sunset)}),
+            _object(
+                {
+                    **head,
+                    "values": _list(_TEXT),
+                    "findings": _list(finding),
+                    "looked_at": _list(_TEXT),
+                    "unread": _list(_object({"file": _TEXT, "why": _TEXT})),
+                }
+            ),
+        ]
+    }
+
+
 def _run() -> Schema:
     unit = _object(
         {
@@ -334,6 +384,7 @@ _SCHEMAS = {
     "plan": ("What `wheelgrid plan --json` prints.", _plan),
     "selection": ("What `wheelgrid plan --coverage ... --json` prints.", _selection),
     "diff": ("What `wheelgrid diff --json` prints.", _diff),
+    "sunset": ("What `wheelgrid sunset --json` prints, with and without --project.", _sunset),
     "explain": ("What `wheelgrid explain --json` prints.", _explain),
     "run": ("What `wheelgrid build --json` and `wheelgrid test --json` print.", _run),
     "audit": ("What `wheelgrid audit --json` prints.", _audit),

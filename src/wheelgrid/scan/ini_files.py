@@ -88,7 +88,7 @@ def metadata(text: str, file: str) -> Iterator[Mention]:
         "requires-dist": What.REQUIREMENT,
     }
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
+        if not line:  # a folded header may hold lines of spaces
             break
         name, _, value = line.partition(":")
         what = keys.get(name.strip().lower())
