@@ -127,7 +127,7 @@ def _shape(parts: list[str]) -> tuple[list[str], str, list[NameFault]]:
         return [parts[0], parts[1], "", *parts[2:]], "", []
     if len(parts) == 6 and _BUILD.match(parts[2]):  # noqa: PLR2004 - with a build tag
         return parts, "", []
-    if len(parts) == 6 and _PYTHON_TAG.match(parts[2]) and _PLATFORM.match(parts[4]):  # noqa: PLR2004
+    if len(parts) == 6 and _PYTHON_TAG.match(parts[2]):  # noqa: PLR2004 - something at the end
         name, version, *tags, label = parts
         fix = f"put it into the label: {name}-{version}+{label}-{'-'.join(tags)}.whl"
         message = f"{label!r} after the platform tag"
