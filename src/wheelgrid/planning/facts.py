@@ -102,7 +102,8 @@ def published_rulings(
             reason=Reason.ACCELERATOR_NOT_PUBLISHED,
             rule=f"torch-{torch}.{lists[0].source.id}",
             message=f"torch {torch} is published for {platform} with these "
-            f"{accelerator.family} builds: {names}",
+            f"{accelerator.family} builds: {names}"
+            + _build_elsewhere(torch, accelerator, knowledge),
             sources=tuple(p.source for p in lists),
             disagrees=disagrees,
         )
@@ -113,6 +114,30 @@ def _weigh(statements: list[PythonsStatement]) -> tuple[PythonsStatement, tuple[
     ranked = sorted(statements, key=lambda s: s.source.date, reverse=True)
     ranked.sort(key=lambda s: s.source.kind is not Kind.OBSERVATION)
     return ranked[0], tuple(s.source for s in ranked[1:] if s.values != ranked[0].values)
+
+
+def _python_elsewhere(
+    torch: Version, python: PythonVersion, platform: Platform, knowledge: Knowledge
+) -> str:
+    """The known releases between which a Python works, where this one lies outside."""
+    first = knowledge.first_torch_with_python(python, platform)
+    last = knowledge.last_torch_with_python(python, platform)
+    if first is None or last is None:
+        return ""
+    if torch < first[0]:
+        return f"; {python} starts with torch {first[0]}"
+    return f"; {python} ends with torch {last[0]}" if torch > last[0] else ""
+
+
+def _build_elsewhere(torch: Version, accelerator: Accelerator, knowledge: Knowledge) -> str:
+    """The known releases between which a build exists, where this one lies outside."""
+    first = knowledge.first_torch_with_accelerator(accelerator)
+    last = knowledge.last_torch_with_accelerator(accelerator)
+    if first is None or last is None:
+        return ""
+    if torch < first[0]:
+        return f"; {accelerator} starts with torch {first[0]}"
+    return f"; {accelerator} ends with torch {last[0]}" if torch > last[0] else ""
 
 
 def python_rulings(
@@ -131,7 +156,8 @@ def python_rulings(
     yield Ruling(
         reason=Reason.NO_WHEEL_PYTHON,
         rule=f"torch-{torch}.{winner.source.id}",
-        message=f"torch {torch} has no {python.tag} wheel for {platform}; it has {has}",
+        message=f"torch {torch} has no {python.tag} wheel for {platform}; it has {has}"
+        + _python_elsewhere(torch, python, platform, knowledge),
         sources=(winner.source,),
         disagrees=disagrees if others else (),
     )
