@@ -28,6 +28,7 @@ from wheelgrid.core.evidence import Kind, Source
 from wheelgrid.core.grid import Exclusion
 from wheelgrid.core.knowledge import Knowledge
 from wheelgrid.core.matrix import Matrix, stack_axes
+from wheelgrid.core.platforms import Platform
 from wheelgrid.planning.listing import listing
 from wheelgrid.planning.plan import Plan, make_plan
 
@@ -36,18 +37,20 @@ DAY = date(2026, 12, 1)
 RULES = 60
 AXES: dict[str, list[str]] = {
     "torch": [*(f"2.{minor}.0" for minor in range(8, 15)), "2.15.0"],
-    "python": "3.10 3.11 3.12 3.13 3.13t 3.14 3.14t 3.15 3.15t".split(),
-    "accelerator": (
-        "cpu cuda12.6 cuda12.8 cuda12.9 cuda13.0 cuda13.2 cuda13.4 rocm7.1 rocm7.2 rocm7.14 "
-        "xpu2025.3 xpu2026.0 xpu2026.1 mps"
-    ).split(),
-    "platform": (
-        "linux_x86_64 linux_aarch64 win_amd64 macosx_arm64 win_arm64 musllinux_x86_64"
-    ).split(),
+    "python": ["3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t"],
+    "accelerator": [
+        "cpu",
+        *(f"cuda{version}" for version in ("12.6", "12.8", "12.9", "13.0", "13.2", "13.4")),
+        *(f"rocm{version}" for version in ("7.1", "7.2", "7.14")),
+        *(f"xpu{version}" for version in ("2025.3", "2026.0", "2026.1")),
+        "mps",
+    ],
+    "platform": [str(platform) for platform in Platform],
     "gpu_arch": [
         *(f"sm_{n}" for n in (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100)),
         *(f"sm_{n}" for n in (101, 103, 107, 110, 120, 121)),
-        *"gfx900 gfx906 gfx90a gfx942 gfx950 gfx1100 gfx1201 pvc bmg".split(),
+        *(f"gfx{n}" for n in ("900", "906", "90a", "942", "950", "1100", "1201")),
+        *("pvc", "bmg"),
     ],
     "variant": list("abcde"),
 }

@@ -135,9 +135,9 @@ def test_exclude_and_include_are_those_of_github(
     ours = [{**d.cell.values, **d.extra} for d in decisions]
     kept = [{k: v for k, v in row.items() if k in names} for row in exclude]
     theirs = github(
-        {axis.name: list(axis.texts) for axis in given_axes},  # type: ignore[arg-type]
-        [row for row in kept if row],  # type: ignore[misc]
-        include,  # type: ignore[arg-type]
+        {axis.name: list(axis.texts) for axis in given_axes},
+        [row for row in kept if row],
+        include,
     )
     assert ours == theirs
 

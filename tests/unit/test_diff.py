@@ -70,7 +70,7 @@ def test_the_way_back_mirrors_the_way_there(plan: Plan) -> None:
 def test_a_build_that_serves_fewer_cells_is_a_change(plan: Plan) -> None:
     diff = compare(plan_document(plan), without(plan, "torch", "2.13.0"))
     changed = {
-        change.id: dict((n, (a, b)) for n, a, b in change.fields) for change in diff.builds_changed
+        change.id: {n: (a, b) for n, a, b in change.fields} for change in diff.builds_changed
     }
     fields = changed["regex-2026.9.3-cp312-linux_x86_64-any"]
     before, after = fields["cells served"]

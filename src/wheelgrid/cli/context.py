@@ -16,6 +16,8 @@ from wheelgrid.config.matrix import load_matrix
 from wheelgrid.config.proofs import load_unproven
 from wheelgrid.config.recipe import load_recipes
 from wheelgrid.config.yaml import Faults
+from wheelgrid.core.cell import AXES
+from wheelgrid.core.errors import BadInputError, Fault
 from wheelgrid.planning.archs import toolchain_faults
 from wheelgrid.planning.checks import contradictions, refused
 from wheelgrid.planning.plan import Plan, make_plan
@@ -25,6 +27,7 @@ __all__ = [
     "channel_option",
     "json_option",
     "load_plan",
+    "load_stack",
     "now",
     "open_project",
     "print_json",
@@ -91,6 +94,25 @@ def load_plan(project: Project, as_of: date, *, features: bool = False, channel:
     plan = make_plan(matrix, recipes, knowledge, as_of=as_of, unproven=unproven)
     faults.found += contradictions(plan)
     faults.check()
+    return plan
+
+
+def load_stack(project: Project, as_of: date, *, features: bool = False) -> Plan:
+    """The plan of a stack; BadInputError for a matrix whose points are no cells."""
+    plan = load_plan(project, as_of, features=features)
+    if not plan.matrix.is_stack:
+        missing = [axis for axis in AXES if not plan.matrix.axis_values(axis)]
+        raise BadInputError(
+            [
+                Fault(
+                    file=project.matrix_name,
+                    path="axes",
+                    message=f"has no axis {', '.join(missing)}: this command works on the cells of "
+                    "a stack",
+                    hint="`wheelgrid plan` and `explain` work on any matrix",
+                )
+            ]
+        )
     return plan
 
 

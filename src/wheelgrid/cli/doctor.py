@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from wheelgrid.cli.context import json_option, load_plan, now, open_project, print_json
+from wheelgrid.cli.context import json_option, load_stack, now, open_project, print_json
 from wheelgrid.core.errors import CouldNotCheckError, ExitCode
 from wheelgrid.engines.indexes import pip_settings, unreachable
 from wheelgrid.engines.process import ask
@@ -141,7 +141,7 @@ def command(root: Path | None, *, as_json: bool) -> int:
     Exit 0 if the main job can run, 3 if something that it needs is missing.
     """
     project = open_project(root)
-    plan = load_plan(project, now().date())
+    plan = load_stack(project, now().date())
     store = Store(project, plan)
     checks = [
         *_machine(store),

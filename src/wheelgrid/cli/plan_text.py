@@ -67,8 +67,8 @@ def matrix_table(plan: Plan) -> list[str]:
             continue
         free = " ".join(f"{name}={value}" for name, value in cell.free)
         row = f"{cell.platform} {cell.accelerator} {free}".rstrip()
-        rows = blocks.setdefault(str(cell.torch), {}).setdefault(row, {})
-        rows[str(cell.python)] = _letter(decision)
+        block = blocks.setdefault(str(cell.torch), {})
+        block.setdefault(row, {})[str(cell.python)] = _letter(decision)
     lines: list[str] = []
     seen: set[str] = set()
     for torch, rows in blocks.items():

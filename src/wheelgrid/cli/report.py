@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from wheelgrid.cli.context import as_of_option, json_option, load_plan, open_project, print_json
+from wheelgrid.cli.context import as_of_option, json_option, load_stack, open_project, print_json
 from wheelgrid.core.evidence import Observation
 from wheelgrid.engines.records import read_records
 from wheelgrid.reports.model import make_site
@@ -35,7 +35,7 @@ def command(root: Path | None, *, out: Path | None, as_of: date, as_json: bool) 
     package and cell the newer one counts, unless it could not look.
     """
     project = open_project(root)
-    plan = load_plan(project, as_of, features=True)
+    plan = load_stack(project, as_of, features=True)
     good: list[Observation] = []
     bad: list[tuple[str, str]] = []
     for folder in (project.compat / "observations" / "runs", project.work / "records"):

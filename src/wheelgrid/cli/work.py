@@ -17,7 +17,7 @@ import click
 from wheelgrid.cli.context import (
     as_of_option,
     json_option,
-    load_plan,
+    load_stack,
     now,
     open_project,
     print_json,
@@ -156,7 +156,7 @@ def run_command(
     """Select, run, print; the body of `build` and `test`."""
     start = time.monotonic()
     project = open_project(root)
-    plan = load_plan(project, as_of)
+    plan = load_stack(project, as_of)
     units = select_pattern(plan, patterns) if patterns else select_tier(plan, tier)
     units = _limit(units, until)
     store = Store(project, plan)

@@ -85,6 +85,8 @@ def _ends(versions: SpecifierSet) -> tuple[list[_End], list[_End]]:
                 low.append((base, True))
                 prefix = clause.version.endswith(".*")
                 high.append((_above(base), False) if prefix else (base, True))
+            case _:  # != cuts a hole, not an end
+                pass
     return low, high
 
 

@@ -104,13 +104,9 @@ class PackageCell:
 class CellView:
     """One candidate cell with its decision and its packages (none when excluded)."""
 
+    cell: Cell
     decision: Decision
     packages: tuple[PackageCell, ...]
-
-    @property
-    def cell(self) -> Cell:
-        """The cell."""
-        return self.decision.cell
 
     @property
     def state(self) -> State:
@@ -293,10 +289,9 @@ class _Records:
         return None, ""
 
 
-def _view(decision: Decision, plan: Plan, records: _Records) -> CellView:
+def _view(cell: Cell, decision: Decision, plan: Plan, records: _Records) -> CellView:
     if not decision.included:
-        return CellView(decision=decision, packages=())
-    cell = decision.cell
+        return CellView(cell=cell, decision=decision, packages=())
     packages: list[PackageCell] = []
     for name in plan.matrix.packages:
         build = plan.build_of.get((name, cell.id))
@@ -316,7 +311,7 @@ def _view(decision: Decision, plan: Plan, records: _Records) -> CellView:
                 derived_from=derived_from,
             )
         )
-    return CellView(decision=decision, packages=tuple(packages))
+    return CellView(cell=cell, decision=decision, packages=tuple(packages))
 
 
 def _matrix(plan: Plan, views: tuple[CellView, ...]) -> Matrix:
@@ -376,7 +371,7 @@ def make_site(
 ) -> Site:
     """Join the plan with what was recorded. Records that cannot be read are shown as such."""
     found = _Records(records)
-    views = tuple(_view(d, plan, found) for d in plan.decisions)
+    views = tuple(_view(d.cell, d, plan, found) for d in plan.decisions if isinstance(d.cell, Cell))
     packages = {
         name: tuple(p for view in views for p in view.packages if p.package == name)
         for name in plan.matrix.packages
