@@ -270,3 +270,22 @@ def test_a_defect_is_no_finding(project: Path) -> None:
     assert shown.returncode == 70
     assert "ZeroDivisionError" in shown.stderr
     assert "this is a defect of wheelgrid" in shown.stderr
+
+
+def test_a_planned_cell_without_a_record_fails_the_collection(
+    wheelgrid: Run, repository: Path, tmp_path: Path
+) -> None:
+    """FalkorDB/FalkorDB#2718: whether CI drops cells or fails is not to be relied on."""
+    records = repository / "compat" / "observations" / "runs"
+    recorded = sorted({path.stem for path in records.rglob("*.json")})
+    job = {"id": "j", "name": "n", "runs_on": ["x"], "cells": recorded[:2]}
+    planned = tmp_path / "matrix.json"
+    planned.write_text(json.dumps({"include": [job]}) + "\n", encoding="utf-8")
+    arguments = ("collect", "--dry-run", "--from", str(records), "--planned", str(planned))
+    assert wheelgrid(*arguments).returncode == 0
+    job["cells"] = [*recorded[:2], "torch2.15.0-cp313-linux_x86_64-cpu"]
+    planned.write_text(json.dumps({"include": [job]}) + "\n", encoding="utf-8")
+    found = wheelgrid(*arguments)
+    assert found.returncode == 1
+    assert "planned but not recorded: 1 cells" in found.stderr
+    assert "torch2.15.0-cp313-linux_x86_64-cpu" in found.stderr
