@@ -96,7 +96,7 @@ def test_explain_a_package(wheelgrid: Run) -> None:
         (["plan", "--as-of", "yesterday"], "'yesterday' is not a date"),
         (["pln"], "did you mean 'plan'?"),
         (["test", "regx"], "'regx' names no package, cell or build"),
-        (["build", "--tier", "nigthly"], "no tier 'nigthly'; known: nightly, presubmit, release, stack"),
+        (["build", "--tier", "nigthly"], "no tier 'nigthly'; known: nightly, presubmit"),
         (["audit", "missing.whl"], "no such file"),
         (["--root", "/", "plan"], "matrix.yaml: not found"),
     ],

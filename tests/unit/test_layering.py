@@ -49,7 +49,7 @@ ONLY_IN = {
     "cibuildwheel": set(),
 }
 STANDARD_IN_CORE = {
-    "__future__", "collections", "dataclasses", "datetime", "enum", "fnmatch", "functools",
+    "__future__", "collections", "dataclasses", "datetime", "enum", "fnmatch", "functools", "math",
     "packaging", "re", "typing",
 }  # fmt: skip
 
