@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from fnmatch import fnmatchcase
 
-from wheelgrid.core.axis import Axis, Place, Role, as_version
+from wheelgrid.core.axis import Axis, Place
 from wheelgrid.core.build import Build
-from wheelgrid.core.condition import Condition, Pattern, is_range
+from wheelgrid.core.condition import Condition
 from wheelgrid.core.errors import Fault
 from wheelgrid.core.grid import Exclusion, Rule, Severity, Table
 from wheelgrid.core.matrix import Matrix
@@ -26,28 +25,24 @@ from wheelgrid.planning.space import Space
 
 __all__ = [
     "colliding_builds",
-    "compact_versions",
     "constant_axes",
     "contradictions",
     "dead_conditions",
     "duplicate_cells",
     "expired_rules",
+    "fault_at",
     "partial_rows",
-    "pinned_patches",
     "refused",
     "shadowed_rules",
-    "text_comparisons",
+    "stated",
     "unused_values",
 ]
 
-_COMPACT = re.compile(r"(cu|cuda|rocm|xpu|torch|pt|py|cp)?[0-9]{2,4}\Z")
 _PATCH = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+\Z")
-_LOOSE_GLOB = re.compile(r"[0-9]+(\.[0-9]+)*[*?]\Z")
-_CLASS_GLOB = re.compile(r"[0-9.]*\[[^\]]*\][0-9.*?]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class Named:
     """One condition of the matrix, and how messages call it."""
 
     label: str
@@ -55,7 +50,8 @@ class _Named:
     place: Place
 
 
-def _fault(place: Place, path: str, message: str, hint: str = "") -> Fault:
+def fault_at(place: Place, path: str, message: str, hint: str = "") -> Fault:
+    """A fault at a place of the matrix; `path` replaces the place's own where it says more."""
     return Fault(
         file=place.file,
         path=path or place.path,
@@ -66,21 +62,21 @@ def _fault(place: Place, path: str, message: str, hint: str = "") -> Fault:
     )
 
 
-def _stated(matrix: Matrix) -> Iterator[_Named]:
+def stated(matrix: Matrix) -> Iterator[Named]:
     """Exclusions and rules: what must fit something to be of use."""
     for exclusion in matrix.exclusions:
-        yield _Named(f"exclude {exclusion.id}", exclusion.when, exclusion.place)
+        yield Named(f"exclude {exclusion.id}", exclusion.when, exclusion.place)
     for rule in matrix.rules:
-        yield _Named(f"rules {rule.id}", rule.when, rule.place)
+        yield Named(f"rules {rule.id}", rule.when, rule.place)
 
 
-def _conditions(matrix: Matrix, recipes: Mapping[str, Recipe]) -> Iterator[_Named]:
-    yield from _stated(matrix)
+def _conditions(matrix: Matrix, recipes: Mapping[str, Recipe]) -> Iterator[Named]:
+    yield from stated(matrix)
     for name, entries in matrix.tiers.items():
         for index, entry in enumerate(entries):
-            yield _Named(f"tiers.{name}[{index}].when", entry.when, entry.place)
+            yield Named(f"tiers.{name}[{index}].when", entry.when, entry.place)
     for recipe in recipes.values():
-        yield _Named("when", recipe.when, Place(f"recipes/{recipe.folder}/recipe.yaml"))
+        yield Named("when", recipe.when, Place(f"recipes/{recipe.folder}/recipe.yaml"))
 
 
 def _bumped(when: Condition, matrix: Matrix) -> str:
@@ -121,8 +117,11 @@ def dead_conditions(
     matrix without a word; so it is an error unless `policy` says otherwise.
     """
     space = space or Space(matrix)
+    message = "fits no cell of the matrix"
     return [
-        _fault(named.place, named.label, "fits no cell of the matrix", _bumped(named.when, matrix))
+        fault_at(
+            named.place, named.label, "fits no cell of the matrix", _bumped(named.when, matrix)
+        )
         for named in _conditions(matrix, recipes)
         if not space.mask(named.when)
     ]
@@ -156,7 +155,7 @@ def _shadow(
     rule: Exclusion | Rule, label: str, earlier: list[tuple[str, int]], space: Space, mask: int
 ) -> Fault:
     by = [name for name, other in earlier if other & mask]
-    return _fault(
+    return fault_at(
         rule.place,
         label,
         f"decides nothing: its {mask.bit_count()} of {space.size} candidates are already decided "
@@ -170,7 +169,7 @@ def _shadowed_rows(table: Table, space: Space) -> Iterator[Fault]:
     for index, row in enumerate(table.rows):
         mask = space.mask(row.when)
         if mask and not mask & left:
-            yield _fault(
+            yield fault_at(
                 row.place,
                 f"tables {table.id}.rows[{index}]",
                 "is never reached: earlier rows fit all its candidates",
@@ -187,7 +186,7 @@ def expired_rules(matrix: Matrix, as_of: date) -> list[Fault]:
         *((f"tables {t.id}", t) for t in matrix.tables),
     ]
     return [
-        _fault(
+        fault_at(
             rule.place,
             label,
             f"expired on {rule.until}, {(as_of - rule.until).days} days ago: {rule.reason}",
@@ -211,7 +210,7 @@ def duplicate_cells(decided: Decided) -> list[Fault]:
         if seen[key] > 1 or (number is not None and number < space.product_size):
             text = ", ".join(f"{name}={value}" for name, value in values.items())
             message = f"two cells have one id: {text}"
-            found.append(_fault(entry.place, "", message, "delete one of them"))
+            found.append(fault_at(entry.place, "", message, "delete one of them"))
     return found
 
 
@@ -221,7 +220,7 @@ def partial_rows(decided: Decided) -> list[Fault]:
         return []
     names = {axis.name for axis in decided.matrix.axes}
     return [
-        _fault(
+        fault_at(
             entry.place,
             "",
             f"fits no kept cell, and as a cell of its own lacks {', '.join(sorted(missing))}",
@@ -265,7 +264,7 @@ def constant_axes(decided: Decided) -> list[Fault]:
         alive = [value for value, count in _kept_values(decided, axis).items() if count]
         if len(alive) == 1 and decided.space.size > 1:
             found.append(
-                _fault(
+                fault_at(
                     axis.place,
                     f"axes.{axis.name}",
                     f"never varies: every included cell has {alive[0]}",
@@ -278,7 +277,7 @@ def constant_axes(decided: Decided) -> list[Fault]:
 def unused_values(decided: Decided) -> list[Fault]:
     """Values on an axis that no included cell has."""
     return [
-        _fault(
+        fault_at(
             axis.place,
             f"axes.{axis.name}",
             f"{value} is on the axis, but every cell with it is excluded",
@@ -288,76 +287,3 @@ def unused_values(decided: Decided) -> list[Fault]:
         for value, count in _kept_values(decided, axis).items()
         if not count and decided.kept
     ]
-
-
-def compact_versions(matrix: Matrix) -> list[Fault]:
-    """Versions without their dots: cu1210 can be 12.10 or 121.0, and sorts as a text."""
-    return [
-        _fault(
-            axis.place,
-            f"axes.{axis.name}",
-            f"{value.text!r} is a version without its dot: ambiguous, and compared as text",
-            "write the dotted version, such as '12.6', and make labels with `derive`",
-        )
-        for axis in matrix.axes
-        if axis.role is Role.TEXT
-        for value in axis.values
-        if _COMPACT.match(value.text)
-        and re.search("cuda|torch|rocm|toolkit|version", axis.name)
-        and not re.fullmatch(r"(19|20)[0-9]{2}", value.text)
-    ]
-
-
-def _patterns(matrix: Matrix) -> Iterator[tuple[str, Place, str, Pattern]]:
-    """Every pattern of the matrix with the label and place of its rule."""
-    for named in _stated(matrix):
-        for axis, alternatives in named.when.patterns:
-            yield from ((named.label, named.place, axis, pattern) for pattern in alternatives)
-    for table in matrix.tables:
-        for row in table.rows:
-            for axis, alternatives in (*row.when.patterns, (table.axis, row.values)):
-                yield from ((f"tables {table.id}", row.place, axis, p) for p in alternatives)
-
-
-def text_comparisons(matrix: Matrix) -> list[Fault]:
-    """Patterns that compare versions as text, or compare what is no version as versions."""
-    found = []
-    for label, place, axis, pattern in _patterns(matrix):
-        values = matrix.axis_values(axis)
-        versions = [v for v in values if as_version(v) is not None]
-        text = pattern.text.removeprefix("!")
-        if "." not in axis and versions and (_LOOSE_GLOB.match(text) or _CLASS_GLOB.match(text)):
-            caught = _caught(text, versions)
-            if caught:
-                message = f"glob {text!r} compares versions as text: it also fits {caught}"
-                found.append(_fault(place, label, message, "write a range such as '>=2.1,<2.2'"))
-        elif is_range(text, Role.TEXT) and values and not versions and _is_free(matrix, axis):
-            message = f"{text!r} is a version range, but no value of {axis} is a version"
-            found.append(_fault(place, label, message, f"values: {', '.join(values[:5])}"))
-    return found
-
-
-def _is_free(matrix: Matrix, axis: str) -> bool:
-    return any(a.name == axis and a.role is Role.TEXT for a in matrix.axes)
-
-
-def _caught(glob: str, versions: list[str]) -> str:
-    """A version that a glob fits although it is of another line: `2.1*` and 2.10."""
-    stem = re.split(r"[*?\[]", glob)[0].rstrip(".")
-    for value in versions:
-        line = value == stem or value.startswith(f"{stem}.")
-        if fnmatchcase(value, glob) and not line:
-            return value
-    return ""
-
-
-def pinned_patches(matrix: Matrix) -> list[Fault]:
-    """Rules that name one patch version: they stop matching at the next patch release."""
-    found = []
-    for label, place, axis, pattern in _patterns(matrix):
-        line = pattern.text.rpartition(".")[0]
-        same = [v for v in matrix.axis_values(axis) if v.startswith(f"{line}.")]
-        if _PATCH.match(pattern.text) and same == [pattern.text]:
-            message = f"names {axis} {pattern.text} exactly: it misses the next patch release"
-            found.append(_fault(place, label, message, f"write '{line}.*'"))
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wheelgrid.lint.rule import Rule, Scope, Severity
-from wheelgrid.planning import checks
+from wheelgrid.planning import spelling
 
 __all__ = ["RULE"]
 
@@ -16,5 +16,5 @@ RULE = Rule(
     fix=("Put the dotted version on the axis and derive labels from it."),
     bad="cuda-version: [cu126, cu1210]",
     good='cuda-version: ["12.6", "12.10"]',
-    check=lambda context: checks.compact_versions(context.matrix),
+    check=lambda context: spelling.compact_versions(context.matrix),
 )

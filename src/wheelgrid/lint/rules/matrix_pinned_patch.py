@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wheelgrid.lint.rule import Rule, Scope, Severity
-from wheelgrid.planning import checks
+from wheelgrid.planning import spelling
 
 __all__ = ["RULE"]
 
@@ -19,5 +19,5 @@ RULE = Rule(
     fix=("Write the line with `.*`, or a range."),
     bad='when: {torch-version: "2.12.1"}',
     good='when: {torch-version: "2.12.*"}',
-    check=lambda context: checks.pinned_patches(context.matrix),
+    check=lambda context: spelling.pinned_patches(context.matrix),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wheelgrid.lint.rule import Rule, Scope, Severity
-from wheelgrid.planning import checks
+from wheelgrid.planning import spelling
 
 __all__ = ["RULE"]
 
@@ -19,5 +19,5 @@ RULE = Rule(
     fix=("Write a range such as >=2.1,<2.2, or 2.1.* with its dot."),
     bad='when: {torch-version: "2.1*"}',
     good='when: {torch-version: "2.1.*"}',
-    check=lambda context: checks.text_comparisons(context.matrix),
+    check=lambda context: spelling.text_comparisons(context.matrix),
 )
