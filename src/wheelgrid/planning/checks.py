@@ -119,9 +119,7 @@ def dead_conditions(
     space = space or Space(matrix)
     message = "fits no cell of the matrix"
     return [
-        fault_at(
-            named.place, named.label, "fits no cell of the matrix", _bumped(named.when, matrix)
-        )
+        fault_at(named.place, named.label, message, _bumped(named.when, matrix))
         for named in _conditions(matrix, recipes)
         if not space.mask(named.when)
     ]
