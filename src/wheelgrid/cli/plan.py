@@ -36,8 +36,8 @@ __all__ = ["command"]
 def _cells(plan: Plan) -> None:
     """One included cell a line, as JSON; written as they are made, however many there are."""
     for number in plan.decided.numbers():
-        decision = plan.decided.decision(number)
-        row = {**decision.cell.values, **decision.extra}
+        point, extra = plan.decided.point(number)
+        row = {**point.values, **extra}
         click.echo(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
 
 

@@ -207,6 +207,13 @@ class Decided:
                 extra[derived.name] = value
         return extra
 
+    def point(self, number: int) -> tuple[Cell | Row, Mapping[str, object]]:
+        """An included candidate as a cell or row, and what is added to it; nothing is judged."""
+        candidate = self.candidate(number)
+        extra = self._extra(number, candidate)
+        texts = {name: value for name, value in extra.items() if isinstance(value, str)}
+        return to_point(candidate.values, texts), extra
+
     def decision(self, number: int) -> Decision:
         """The decision of one candidate, with every ruling that applies, not only the first."""
         candidate = self.candidate(number)

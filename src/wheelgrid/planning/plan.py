@@ -41,7 +41,7 @@ class Plan:
     @cached_property
     def points(self) -> tuple[Cell | Row, ...]:
         """The included cells or rows, in matrix order."""
-        return tuple(self.decided.decision(n).cell for n in self.decided.numbers())
+        return tuple(self.decided.point(n)[0] for n in self.decided.numbers())
 
     @cached_property
     def included(self) -> tuple[Cell, ...]:
