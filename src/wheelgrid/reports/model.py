@@ -316,12 +316,24 @@ def _view(cell: Cell, decision: Decision, plan: Plan, records: _Records) -> Cell
 
 def _matrix(plan: Plan, views: tuple[CellView, ...]) -> Matrix:
     rows: dict[str, dict[tuple[str, str], list[CellView]]] = {}
-    for view in views:
+    platforms = plan.matrix.axis_values("platform")
+    accelerators = plan.matrix.axis_values("accelerator")
+    ordered = sorted(
+        views,
+        key=lambda v: (
+            platforms.index(str(v.cell.platform)),
+            accelerators.index(str(v.cell.accelerator)),
+        ),
+    )
+    for view in ordered:
         cell = view.cell
+        # Values on free axes make rows of their own.
+        name = " ".join([str(cell.accelerator), *(f"{n}={v}" for n, v in cell.free)])
         row = rows.setdefault(str(cell.torch), {})
-        row.setdefault((str(cell.platform), str(cell.accelerator)), []).append(view)
+        row.setdefault((str(cell.platform), name), []).append(view)
     blocks: list[TorchBlock] = []
-    for torch, by_place in rows.items():
+    for torch in plan.matrix.axis_values("torch"):
+        by_place = rows.get(torch, {})
         shown: list[Row] = []
         hidden: list[str] = []
         for (platform, accelerator), cells in by_place.items():
