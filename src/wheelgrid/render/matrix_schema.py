@@ -116,9 +116,6 @@ def _restrictions() -> Schema:
         },
         ("values",),
     )
-    derive_row = _object(
-        {"when": _ref("when", "which cells; default all"), "value": _text("the value")}, ("value",)
-    )
     return {
         "exclude": _stated(
             {"when": _ref("when", "the cells that are not wanted")},
@@ -145,6 +142,14 @@ def _restrictions() -> Schema:
             ("when", "then"),
             "an ordered list over whole cells: the first rule that fits decides",
         ),
+    }
+
+
+def _additions() -> Schema:
+    derive_row = _object(
+        {"when": _ref("when", "which cells; default all"), "value": _text("the value")}, ("value",)
+    )
+    return {
         "rules_otherwise": _text(
             "what happens where no rule fits: `include` (default), `exclude` or `error`",
             enum=["include", "exclude", "error"],
@@ -239,6 +244,7 @@ def _properties() -> Schema:
         ),
         "groups": _table({"$ref": "#/$defs/when"}, "named conditions, for `group: NAME`"),
         **_restrictions(),
+        **_additions(),
         "removed": _many(removal, "values that have left an axis, and why: `wheelgrid diff` asks"),
         "packages": _many(
             _text("a normalised name; it has recipes/<name>/recipe.yaml"),
