@@ -84,7 +84,7 @@ def report(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure plan, start-up and memory; prints numbers, asserts nothing."""
-    session.install("-e", ".[build]", "rapids-dependency-file-generator==1.20.0")
+    session.install("-e", ".[build]", "--group", "bench")
     session.run("python", "benchmarks/planning.py", *session.posargs)
     session.run("python", "benchmarks/scale.py")
 

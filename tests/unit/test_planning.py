@@ -309,7 +309,7 @@ def test_a_tier_stops_where_its_first_matching_entry_says(plan: Plan) -> None:
 
 
 def test_unknown_tiers_and_patterns_that_fit_nothing_are_errors(plan: Plan) -> None:
-    with pytest.raises(BadInputError, match="no tier 'stck'; known: nightly, presubmit, release, stack"):
+    with pytest.raises(BadInputError, match="no tier 'stck'; known: nightly, "):
         select_tier(plan, "stck")
     with pytest.raises(BadInputError) as caught:
         select_pattern(plan, ("regx", "torch2.15.0-cp310-linux_x86_64-cpu"))
