@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import shutil
 import struct
+import subprocess
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -31,19 +33,30 @@ def pe(machine: int) -> bytes:
     return b"MZ" + bytes(58) + struct.pack("<I", 64) + b"PE\0\0" + struct.pack("<H", machine)
 
 
-def make(folder: Path, tag: str, members: dict[str, bytes], inner: str = "") -> Path:
-    info = "demo-1.0.dist-info"
+def make(
+    folder: Path,
+    tag: str,
+    members: dict[str, bytes],
+    inner: str = "",
+    *,
+    version: str = "1.0",
+    requires: str = "torch==2.10.*",
+) -> Path:
+    info = f"demo-{version}.dist-info"
+    metadata = (
+        f"Name: demo\nVersion: {version}\nRequires-Python: >=3.9\nRequires-Dist: {requires}\n"
+    )
     about = f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {inner or tag}\n"
     files = {
         **members,
-        f"{info}/METADATA": b"Name: demo\nVersion: 1.0\nRequires-Python: >=3.9\n",
+        f"{info}/METADATA": metadata.encode(),
         f"{info}/WHEEL": about.encode(),
     }
     rows = [f"{info}/RECORD,,"]
     for path, data in files.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         rows.append(f"{path},sha256={digest},{len(data)}")
-    wheel = folder / f"demo-1.0-{tag}.whl"
+    wheel = folder / f"demo-{version}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for path, data in {**files, f"{info}/RECORD": "\n".join(rows).encode()}.items():
             archive.writestr(path, data)
@@ -175,3 +188,43 @@ def test_a_musl_cell_of_the_matrix_is_excluded_with_its_reason(
     assert musl
     assert {c["decision"] for c in musl} == {"excluded"}
     assert all(c["reason"] for c in musl)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ on this machine")
+@pytest.mark.parametrize(
+    ("label", "requires", "passes"),
+    [
+        ("+cu130", "torch", False),
+        ("+cu130", "torch>=2.10", False),
+        ("+cu130torch2.10", "torch>=2.10", False),
+        ("+cu130torch2.10", "torch==2.10.*", True),
+        ("+cu130", "torch==2.10.0", True),
+        ("+cu130", "torch>=2.10,<2.11", True),
+    ],
+)
+def test_a_wheel_of_the_cxx_abi_names_and_pins_its_torch(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    label: str,
+    requires: str,
+    *,
+    passes: bool,
+) -> None:
+    """NVIDIA/torch-harmonics#226: built with 2.10, undefined symbol with 2.12."""
+    code, out = tmp_path / "x.cpp", tmp_path / "x.so"
+    code.write_text(
+        'namespace torch { struct Library { void f(); }; }\nextern "C" void *PyInit__C(void) '
+        "{ torch::Library l; l.f(); return 0; }\n",
+        encoding="utf-8",
+    )
+    subprocess.run(["g++", "-shared", "-fPIC", "-o", str(out), str(code)], check=True)
+    wheel = make(
+        tmp_path,
+        "cp312-cp312-linux_x86_64",
+        {"demo/_C.so": out.read_bytes()},
+        version=f"1.0{label}",
+        requires=requires,
+    )
+    status, found = audit(capsys, "audit", "--json", str(wheel))
+    assert [f["rule"] for f in found] == ([] if passes else ["WG405"])
+    assert status == (0 if passes else 1)

@@ -428,6 +428,7 @@ def test_support_needs_every_dependency_for_the_same_cell(resolve: Resolve) -> N
     code, found = resolve(cell, own, "--with", "torchcodec==0.9.*", codec)
     assert (code, found["outcome"], found["own_outcome"]) == (FAILED, "failed", "passed")
     assert "not cuda12.9" in found["needs"][0]["why"]
+    assert "; but torchcodec==0.9.*: no file is for the cell" in found["why"]
     assert resolve(cell, own)[0] == GOOD
 
 
@@ -612,6 +613,13 @@ def test_pages_that_cannot_be_read_are_refused_with_their_place(
     code, _, err = resolve.text(CU130, "--files", resolve.write(content))
     assert code == USAGE
     assert words in err
+
+
+def test_messages_stay_short_however_long_the_list(resolve: Resolve) -> None:
+    names = [f"x-1.0+cu130torch2.{n}-cp313-cp313-linux_x86_64.whl" for n in range(500)]
+    _, found = resolve(CU130, names)
+    assert "and 492 more" in next(t["message"] for t in found["traps"] if t["code"] == "open-label")
+    assert max(len(t["message"]) for t in found["traps"]) < 500
 
 
 def test_names_cannot_forge_lines_of_the_answer(resolve: Resolve) -> None:

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from wheelgrid.config import grid, matrix
+from wheelgrid.config import axes, matrix
 from wheelgrid.config.yaml import Faults, parse
 from wheelgrid.render.matrix_schema import matrix_page, matrix_schema
 
@@ -84,4 +84,4 @@ def test_every_field_has_a_description_on_the_page() -> None:
     assert "|  |" not in page
     for name in (*PROPERTIES, "otherwise", "until", "archs"):
         assert f"| `{name}` |" in page
-    assert grid.MAX_VALUES == 4096
+    assert axes.MAX_VALUES == 4096

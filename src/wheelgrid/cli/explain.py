@@ -76,8 +76,11 @@ def _package_lines(plan: Plan, package: str) -> list[str]:
 
 def _values(text: str, plan: Plan) -> dict[str, str]:
     """The axis values that an id of this matrix names; errors name the part that is wrong."""
+    first = text.partition(",")[0]
     try:
-        point = Cell.parse(text) if plan.matrix.is_stack else Row.parse(text)
+        # Rows alone may be cells too. The first part of a row's id has a '=', that of a cell has not.
+        is_cell = (plan.matrix.is_stack or text.startswith("torch")) and "=" not in first
+        point = Cell.parse(text) if is_cell else Row.parse(text)
     except ValueError as error:
         few = plan.decided.size <= _FEW
         known = [name for name, _, _ in listing(plan.decided)] if few else []

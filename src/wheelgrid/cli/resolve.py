@@ -1,263 +1,239 @@
-"""`wheelgrid resolve`: what an installer would take for a cell, and the traps on the way."""
+"""`wheelgrid resolve`: which file of a list is for a cell, what an installer takes, and why."""
 
 from __future__ import annotations
 
-import json
-import zipfile
+import re
 from datetime import date
-from email.parser import HeaderParser
 from pathlib import Path
-from typing import Any
 
 import click
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
-from wheelgrid.cli.context import as_of_option, json_option, print_json
-from wheelgrid.config.yaml import MAX_BYTES
+from wheelgrid.cli.context import json_option, now, print_json
+from wheelgrid.cli.file_lists import load_list
+from wheelgrid.cli.resolve_check import check_document, check_lines, check_names
+from wheelgrid.cli.resolve_text import document, lines
+from wheelgrid.config.yaml import Faults
 from wheelgrid.core.cell import Cell
 from wheelgrid.core.errors import BadInputError, ExitCode, Fault
-from wheelgrid.core.wheelname import Label, Severity
-from wheelgrid.planning.installer import (
-    Choice,
-    File,
-    Target,
-    choose_file,
-    label_traps,
-    name_faults,
-)
+from wheelgrid.core.evidence import Observation
+from wheelgrid.core.filelist import ListedFile
+from wheelgrid.core.rung import Outcome
+from wheelgrid.core.targets import Floors
+from wheelgrid.engines.records import read_records
+from wheelgrid.planning.answer import Ask
+from wheelgrid.planning.fitness import TorchUse
+from wheelgrid.planning.support import support
 
 __all__ = ["command"]
 
-RESOLVE_SCHEMA_VERSION = 1
-_MAX_METADATA = 1024 * 1024
+_FLOOR = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\Z")
+_CODES = {
+    Outcome.PASSED: ExitCode.GOOD,
+    Outcome.FAILED: ExitCode.FAILURES,
+    Outcome.UNKNOWN: ExitCode.COULD_NOT_CHECK,
+}
 
 
-def _bad(file: str, message: str, hint: str = "") -> BadInputError:
-    return BadInputError([Fault(file=file, message=message, hint=hint)])
+def _floor(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    del ctx, param
+    match = _FLOOR.match(value) if value is not None else None
+    if value is not None and match is None:
+        msg = f"{value!r} is not a version such as 2.28"
+        raise click.BadParameter(msg)
+    return (int(match[1]), int(match[2])) if match else None
 
 
-def _of_wheel(path: Path) -> File:
-    """A wheel's own metadata; one that cannot be read counts by its name alone."""
+def _day(ctx: click.Context, param: click.Parameter, value: str | None) -> date:
+    del ctx, param
     try:
-        with zipfile.ZipFile(path) as wheel:
-            names = [n for n in wheel.namelist() if n.endswith(".dist-info/METADATA")]
-            with wheel.open(names[0]) as handle:
-                text = handle.read(_MAX_METADATA).decode("utf-8", "replace")
-    except (OSError, zipfile.BadZipFile, IndexError, RuntimeError, NotImplementedError):
-        return File(filename=path.name)
-    headers = HeaderParser().parsestr(text)
-    return File(
-        filename=path.name,
-        requires_python=str(headers.get("Requires-Python") or ""),
-        requires=tuple(str(h) for h in headers.get_all("Requires-Dist") or ()),
-    )
+        return date.fromisoformat(value) if value is not None else now().date()
+    except ValueError:
+        msg = f"{value!r} is not a date such as 2026-09-25"
+        raise click.BadParameter(msg) from None
 
 
-def _of_page(data: dict[str, Any], file: str) -> list[File]:
-    """The files of a page in the JSON form of the simple API (PEP 691, 700)."""
-    found = []
-    for entry in data["files"]:
-        yanked = entry.get("yanked", False)
-        uploaded = str(entry.get("upload-time") or "")[:10]
-        found.append(
-            File(
-                filename=str(entry["filename"]),
-                requires_python=str(entry.get("requires-python") or ""),
-                yanked=None if yanked is False else (yanked if isinstance(yanked, str) else ""),
-                uploaded=date.fromisoformat(uploaded) if uploaded else None,
-            )
-        )
-    if not found:
-        raise _bad(file, "lists no files")
-    return found
-
-
-def read_files(path: Path) -> list[File]:
-    """Files from a folder of wheels, a JSON page, or a list with one name a line.
-
-    In a list, `name requires-python=>=3.9 yanked=why uploaded=2026-01-31` adds what a page says.
-    """
-    if path.is_dir():
-        wheels = sorted(p for p in path.iterdir() if p.suffix == ".whl" and p.is_file())
-        others = sorted(p.name for p in path.iterdir() if p.name.endswith((".tar.gz", ".zip")))
-        return [*map(_of_wheel, wheels), *(File(filename=name) for name in others)]
+def _requirement(text: str) -> Requirement:
     try:
-        with path.open("rb") as handle:
-            data = handle.read(MAX_BYTES + 1)
-        text = data.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _bad(str(path), f"cannot be read: {error}") from error
-    if len(data) > MAX_BYTES:
-        raise _bad(str(path), f"is larger than {MAX_BYTES} bytes")
-    if text.lstrip().startswith("{"):
-        try:
-            return _of_page(json.loads(text), str(path))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise _bad(str(path), f"is not a page of the simple API (PEP 691): {error}") from error
-    lines = (line.strip() for line in text.splitlines())
-    return [_of_line(line) for line in lines if line and not line.startswith("#")]
-
-
-def _of_line(line: str) -> File:
-    name, *words = line.split()
-    facts = dict(word.partition("=")[::2] for word in words if "=" in word)
-    try:
-        uploaded = date.fromisoformat(facts["uploaded"]) if "uploaded" in facts else None
-    except ValueError as error:
-        raise _bad(name, f"uploaded={facts['uploaded']} is not a date") from error
-    return File(
-        filename=name,
-        requires_python=facts.get("requires-python", ""),
-        yanked=facts.get("yanked"),
-        uploaded=uploaded,
-        requires=tuple(facts[key] for key in facts if key.startswith("requires-dist")),
-    )
+        return Requirement(text)
+    except InvalidRequirement as error:
+        msg = f"{text!r} is not a requirement: {str(error).splitlines()[0]}"
+        raise click.BadParameter(msg) from None
 
 
 def _cell(text: str) -> Cell:
     try:
         return Cell.parse(text)
     except ValueError as error:
-        raise _bad("CELL", str(error)) from error
+        raise BadInputError([Fault(file="CELL", message=str(error))]) from None
 
 
-def _document(cell: str, choice: Choice) -> dict[str, Any]:
-    return {
-        "schema_version": RESOLVE_SCHEMA_VERSION,
-        "cell": cell,
-        "chosen": choice.chosen or None,
-        "why": choice.why,
-        "out": [{"file": name, "why": why} for name, why in choice.out],
-        "traps": [
-            {"code": t.code, "severity": str(t.severity), "message": t.message}
-            for t in choice.traps
-        ],
-        "pythons": {"floor": choice.python_range[0], "ceiling": choice.python_range[1]},
-    }
+def _package(given: str, files: tuple[ListedFile, ...]) -> Requirement:
+    """The project asked for; without one, the only one that the list has."""
+    if given:
+        return _requirement(given)
+    names = sorted({f.name.project for f in files if f.name.project})
+    if len(names) == 1:
+        return Requirement(names[0])
+    shown = ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")  # noqa: PLR2004
+    msg = f"the list has files of {len(names)} projects ({shown}): say --package NAME"
+    raise click.UsageError(msg)
 
 
-def _lines(choice: Choice) -> list[str]:
-    lines = [f"{choice.chosen or 'nothing'}: {choice.why}"]
-    lines += [f"  {t.severity}: {t.code}: {t.message}" for t in choice.traps]
-    lines += [f"  out: {name}: {why}" for name, why in choice.out]
-    floor, ceiling = choice.python_range
-    if floor or ceiling:
-        lines.append(
-            f"  Pythons: from {floor or 'any (nothing declared)'} to "
-            f"{ceiling or 'any (no version-specific wheel)'}"
-        )
-    return lines
+def _lists(
+    pairs: tuple[tuple[str, Path], ...], own: tuple[ListedFile, ...], faults: Faults
+) -> tuple[dict[str, tuple[ListedFile, ...]], tuple[Requirement, ...]]:
+    """Lists of dependencies by project: those given, and projects of the same list."""
+    grouped: dict[str, list[ListedFile]] = {}
+    for file in own:
+        if file.name.project:
+            grouped.setdefault(file.name.project, []).append(file)
+    found = {project: tuple(listed) for project, listed in grouped.items()}
+    also = []
+    for text, path in pairs:
+        requirement = _requirement(text)
+        also.append(requirement)
+        found[canonicalize_name(requirement.name)] = load_list(path, faults)
+    return found, tuple(also)
 
 
-def _check(files: list[File], *, as_json: bool) -> int:
-    """Every name judged for publishing."""
-    faults = name_faults(file.filename for file in files)
-    traps = label_traps(files)
-    if as_json:
-        print_json(
-            {
-                "schema_version": RESOLVE_SCHEMA_VERSION,
-                "files": len(files),
-                "faults": [
-                    {"file": name, "severity": str(severity), "message": message, "fix": fix}
-                    for name, (severity, message, fix) in faults
-                ],
-                "traps": [
-                    {"code": t.code, "severity": str(t.severity), "message": t.message}
-                    for t in traps
-                ],
-            }
-        )
-    else:
-        lines = [
-            f"{name}: {severity}: {message}" + (f"\n    fix: {fix}" if fix else "")
-            for name, (severity, message, fix) in faults
-        ]
-        lines += [f"{t.severity}: {t.code}: {t.message}" for t in traps]
-        lines.append(f"{len(files)} names: {len(faults)} faults, {len(traps)} traps")
-        click.echo("\n".join(lines))
-    return int(ExitCode.FAILURES if faults or traps else ExitCode.GOOD)
-
-
-def _missing_dependencies(
-    paths: tuple[Path, ...], target: Target, wish: Label, as_of: date
-) -> list[str]:
-    """Dependencies of which nothing fits the cell, each with the reason."""
+def _records(folder: Path | None) -> tuple[Observation, ...]:
+    """Readable records; one that cannot be read is named on stderr and proves nothing."""
     found = []
-    for path in paths:
-        choice = choose_file(read_files(path), target, wish=wish, as_of=as_of)
-        if not choice.chosen or choice.chosen.endswith((".tar.gz", ".zip")):
-            why = choice.out[-1][1] if choice.out else choice.why
-            found.append(f"{path.stem}: {choice.why} ({why})")
-    return found
+    for path, record in read_records(folder) if folder is not None else ():
+        if isinstance(record, Observation):
+            found.append(record)
+        else:
+            click.echo(f"{path}: not read: {record}", err=True)
+    return tuple(found)
 
 
-@click.command(name="resolve", short_help="What an installer takes for a cell.")
-@click.argument("cell", metavar="[CELL]", default="")
+def _check(files: tuple[ListedFile, ...], same_as: Path | None, *, as_json: bool) -> int:
+    """`--check`: every name, for publishing."""
+    faults = Faults()
+    record = load_list(same_as, faults) if same_as is not None else None
+    faults.check()
+    found = check_names(files, record)
+    if as_json:
+        print_json(check_document(found))
+    else:
+        click.echo("\n".join(check_lines(found)))
+    return int(ExitCode.GOOD if found.good else ExitCode.FAILURES)
+
+
+@click.command(name="resolve", short_help="What an installer picks for a cell, and the traps.")
+@click.argument("cell", required=False)
 @click.option(
     "--files",
-    type=click.Path(exists=True, path_type=Path),
+    "path",
     required=True,
-    help="File names, one a line; a JSON page of the simple API; or a folder of wheels.",
-)
-@click.option("--check", is_flag=True, help="Judge every name for publishing; needs no CELL.")
-@click.option("--any-label", is_flag=True, help="Do as installers do: look at no label.")
-@click.option("--specifier", default="", metavar="SPEC", help="Versions asked for, such as >=2.14.")
-@click.option("--cxx11-abi", type=click.Choice(["true", "false"]), default=None)
-@click.option(
-    "--dependency",
-    "dependencies",
-    multiple=True,
     type=click.Path(exists=True, path_type=Path),
-    help="The page of a pinned dependency: the cell needs a file of it too.",
+    help="File names, one a line; a JSON or HTML page of an index; or a folder of wheels.",
 )
-@click.option("--glibc", default="2.28", show_default=True, metavar="X.Y")
-@as_of_option
+@click.option(
+    "--package", default="", metavar="REQ", help="Project, or requirement: 'torch>=2.14'."
+)
+@click.option("--check", is_flag=True, help="Check all names for publishing; no cell needed.")
+@click.option(
+    "--same-as",
+    type=click.Path(exists=True, path_type=Path),
+    help="With --check: names must be those of this list or folder, byte for byte.",
+)
+@click.option(
+    "--with",
+    "needs",
+    type=(str, click.Path(exists=True, path_type=Path)),
+    multiple=True,
+    metavar="REQ PATH",
+    help="A dependency and its list: it must be there for the same cell. May be repeated.",
+)
+@click.option("--glibc", callback=_floor, metavar="N.N", help="glibc of the target; default 2.28.")
+@click.option("--macos", callback=_floor, metavar="N.N", help="macOS of the target; default 14.0.")
+@click.option("--musl", callback=_floor, metavar="N.N", help="musl of the target; default 1.2.")
+@click.option(
+    "--torch-abi",
+    type=click.Choice([str(u) for u in TorchUse if u is not TorchUse.NONE]),
+    default="auto",
+    help="What binds it to torch: its C++ ABI or the stable ABI; auto: as the names tell.",
+)
+@click.option(
+    "--torch-free", multiple=True, metavar="NAME", help="Torch does not touch this project."
+)
+@click.option("--cxx11-abi", type=bool, default=None, help="For torch before 2.7: which ABI.")
+@click.option("--pre", is_flag=True, help="Allow pre-releases.")
+@click.option("--only-binary", is_flag=True, help="No source distributions.")
+@click.option(
+    "--stale-days",
+    type=click.IntRange(0),
+    default=0,
+    help="Fail if the choice is older than this while newer files fit; 0: no check.",
+)
+@click.option(
+    "--as-of", callback=_day, metavar="DATE", help="The day for --stale-days; default today."
+)
+@click.option(
+    "--records",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Records of runs (compat/observations/runs): evidence for 'works, not built for it'.",
+)
 @json_option
 def command(
+    cell: str | None,
     *,
-    cell: str,
-    files: Path,
+    path: Path,
+    package: str,
     check: bool,
-    any_label: bool,
-    specifier: str,
-    cxx11_abi: str | None,
-    dependencies: tuple[Path, ...],
-    glibc: str,
+    same_as: Path | None,
+    needs: tuple[tuple[str, Path], ...],
+    glibc: tuple[int, int] | None,
+    macos: tuple[int, int] | None,
+    musl: tuple[int, int] | None,
+    torch_abi: str,
+    torch_free: tuple[str, ...],
+    cxx11_abi: bool | None,
+    pre: bool,
+    only_binary: bool,
+    stale_days: int,
     as_of: date,
+    records: Path | None,
     as_json: bool,
 ) -> int:
-    """Simulate an installer on a project page. Nothing is downloaded.
+    """Say which file of a list is for CELL, what pip and uv take, and why others are out.
 
-    The label of a wheel (+cu130torch2.15) is matched with the cell, as a user does who picks by
-    hand; --any-label shows what an installer takes that knows nothing of labels. Exit 1 when
-    nothing fits, a dependency is missing, or a trap would go wrong without an error.
+    Reads names and pages only; asks no index. Exit 0: a file is for the cell, and so are all
+    dependencies given. 1: none is, or a trap is an error. 3: nothing says whether it is.
     """
-    given = read_files(files)
+    faults = Faults()
+    files = load_list(path, faults)
+    faults.check()
     if check:
-        return _check(given, as_json=as_json)
-    point = _cell(cell)
-    try:
-        SpecifierSet(specifier)
-        major, minor = (int(part) for part in glibc.split("."))
-    except (InvalidSpecifier, ValueError) as error:
-        raise _bad("resolve", str(error)) from error
-    wish = Label()
-    if not any_label:
-        wish = Label(
-            accelerator=str(point.accelerator).partition("2026")[0]
-            if point.accelerator.family == "xpu"
-            else str(point.accelerator),
-            torch=point.torch_minor,
-            cxx11_abi=cxx11_abi or "",
-        )
-    target = Target(cell=point, glibc=(major, minor))
-    choice = choose_file(given, target, wish=wish, specifier=specifier, as_of=as_of)
-    missing = _missing_dependencies(dependencies, target, wish, as_of)
+        return _check(files, same_as, as_json=as_json)
+    if cell is None:
+        msg = "needs a CELL such as torch2.14.1-cp313-linux_x86_64-cuda13.0, or --check"
+        raise click.UsageError(msg)
+    requirement = _package(package, files)
+    lists, also = _lists(needs, files, faults)
+    faults.check()
+    default = Floors()
+    ask = Ask(
+        cell=_cell(cell),
+        requirement=requirement,
+        floors=Floors(
+            glibc=glibc or default.glibc, musl=musl or default.musl, macos=macos or default.macos
+        ),
+        use=TorchUse(torch_abi),
+        torch_free=frozenset(canonicalize_name(name) for name in torch_free),
+        cxx11=cxx11_abi,
+        early=pre or _cell(cell).torch.is_prerelease,
+        sources=not only_binary,
+        as_of=as_of.isoformat(),
+        stale_days=stale_days,
+        records=_records(records),
+    )
+    found = support(ask, files, lists=lists, also=also)
     if as_json:
-        print_json({**_document(point.id, choice), "missing_dependencies": missing})
+        print_json(document(found))
     else:
-        lines = [*_lines(choice), *(f"  dependency: {text}" for text in missing)]
-        click.echo("\n".join(lines))
-    bad = any(t.severity is Severity.ERROR for t in choice.traps)
-    return int(ExitCode.FAILURES if not choice.chosen or bad or missing else ExitCode.GOOD)
+        click.echo("\n".join(lines(found)))
+    return int(_CODES[found.total])

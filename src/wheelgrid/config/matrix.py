@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wheelgrid.config import fields, grid
+from wheelgrid.config.axes import place, zipped_names, zips
+from wheelgrid.config.channels import read_channels
 from wheelgrid.config.files import Project, read_yaml
 from wheelgrid.config.runners import decode_runners
+from wheelgrid.config.sections import Parts, all_axes, imported, row_roles_of
 from wheelgrid.config.yaml import Faults, Item, nearest
 from wheelgrid.core.accelerator import Accelerator
-from wheelgrid.core.axis import IMPLICIT_ROLES, Axis, Role
+from wheelgrid.core.axis import Axis, Role
 from wheelgrid.core.cell import AXES
 from wheelgrid.core.condition import Condition
-from wheelgrid.core.grid import Otherwise, Policy, Severity
+from wheelgrid.core.grid import (
+    Derived,
+    Entry,
+    Exclusion,
+    Otherwise,
+    Policy,
+    Severity,
+    Table,
+)
 from wheelgrid.core.matrix import Matrix, TierEntry, Toolchain
 from wheelgrid.core.rung import Rung
 
@@ -24,10 +36,9 @@ SCHEMA = "1"
 _MANYLINUX = re.compile(r"manylinux(1|2010|2014|_[0-9]{1,2}_[0-9]{1,3})(_[a-z0-9_]+)?\Z")
 # A wheel reaches dist/ only audited, so no tier can ask for less; resolving belongs to installing.
 _UNTIL = [str(r) for r in (Rung.AUDITED, Rung.INSTALLED, Rung.IMPORTED, Rung.EXECUTED)]
-_SHARED = ("axes", "groups", "channels", "tables", "add")
 _OPTIONAL = (
-    *("title", "import", "channels", "axes", "zip", "groups", "exclude", "tables", "rules"),
-    *("rules_otherwise", "include", "add", "derive", "removed", "packages", "tiers"),
+    *("title", "import", "channels", "axes", "roles", "zip", "groups", "exclude", "tables"),
+    *("rules", "rules_otherwise", "include", "add", "derive", "removed", "packages", "tiers"),
     *("toolchains", "policy", "runners"),
 )
 
@@ -54,7 +65,7 @@ def _tier(item: Item, packages: tuple[str, ...], scope: grid.Scope) -> tuple[Tie
                 when=scope.condition(given["when"]),
                 until=until or Rung.EXECUTED,
                 why=why,
-                place=grid.place(entry),
+                place=place(entry),
             )
         )
     return tuple(entries)
@@ -80,7 +91,7 @@ def _toolchains(item: Item) -> dict[Accelerator, Toolchain]:
             requires=fields.pinned(given["requires"]),
             archs=given["archs"].texts(),
             manylinux=_manylinux(given["manylinux"]) if "manylinux" in given else "",
-            place=grid.place(given["archs"]),
+            place=place(given["archs"]),
         )
     return found
 
@@ -96,79 +107,7 @@ def _policy(item: Item) -> Policy:
     return Policy(**chosen, knowledge=knowledge)
 
 
-@dataclass(slots=True)
-class _Parts:
-    """The sections of a matrix and of the files that it imports, in order of reading."""
-
-    sections: dict[str, list[Item]]
-
-    def one(self, name: str) -> Item | None:
-        """The section of the matrix itself."""
-        found = self.sections.get(name, [])
-        return found[-1] if found else None
-
-
-def _imported(item: Item, root: Path, base: Path, seen: set[Path]) -> list[dict[str, Item]]:
-    """The sections of imported files, depth first; a path must stay inside the project."""
-    found: list[dict[str, Item]] = []
-    for child in item.items():
-        text = child.text()
-        if not text:
-            continue
-        target = (base / text).resolve()
-        if Path(text).is_absolute() or not target.is_relative_to(root):
-            child.fault(f"{text!r} is outside the project")
-            continue
-        if target in seen:
-            child.fault(f"{text!r} is imported twice or imports itself")
-            continue
-        seen.add(target)
-        document = read_yaml(target, root=root, faults=child.faults)
-        if document is None:
-            continue
-        given = document.fields((), (*_SHARED, "import"))
-        nested = given.pop("import", None)
-        if nested is not None:
-            found += _imported(nested, root, target.parent, seen)
-        found.append(given)
-    return found
-
-
-def _axes(item: Item, parts: _Parts, channel: str) -> tuple[tuple[Axis, ...], str, tuple[str, ...]]:
-    """All axes, with the values of the channel; the channel, and the channels there are."""
-    found: dict[str, Axis] = {}
-    zipped = grid.zipped_names(parts.one("zip"))
-    for section in parts.sections.get("axes", []):
-        for axis in grid.axes(section, zipped):
-            if axis.name in found:
-                section.fault(f"axis {axis.name!r} is already defined by an imported file")
-            found[axis.name] = axis
-    axes = tuple(found.values())
-    channels: dict[str, Item] = {}
-    for section in parts.sections.get("channels", []):
-        channels.update(section.entries())
-    chosen = channel or next(iter(channels), "")
-    by_channel = {name: grid.channel_axes(child, axes, zipped) for name, child in channels.items()}
-    if chosen and chosen not in channels:
-        (parts.sections.get("channels") or [item])[0].fault(
-            f"no channel {chosen!r}", hint=nearest(chosen, list(channels))
-        )
-    return by_channel.get(chosen, axes), chosen, tuple(channels)
-
-
-def _roles(axes: tuple[Axis, ...], parts: _Parts) -> dict[str, Role]:
-    """The axes that conditions may name, also those that only whole rows bring."""
-    roles = {axis.name: axis.role for axis in axes}
-    for section in parts.sections.get("add", []) + (
-        [] if axes else parts.sections.get("include", [])
-    ):
-        for row in section.items() if section.is_list else ():
-            for name in row.entries() if row.is_mapping else ():
-                roles.setdefault(name, IMPLICIT_ROLES.get(name, Role.TEXT))
-    return roles
-
-
-def _groups(parts: _Parts, roles: dict[str, Role]) -> dict[str, Condition]:
+def _groups(parts: Parts, roles: dict[str, Role]) -> dict[str, Condition]:
     groups: dict[str, Condition] = {}
     for section in parts.sections.get("groups", []):
         for name, child in section.entries().items():
@@ -176,50 +115,93 @@ def _groups(parts: _Parts, roles: dict[str, Role]) -> dict[str, Condition]:
     return groups
 
 
-def _decode(parts: _Parts, channel: str, item: Item) -> Matrix:
-    axes, channel, channels = _axes(item, parts, channel)
-    roles = _roles(axes, parts)
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """What the matrix says in lists for all channels, or one channel for itself."""
+
+    exclusions: tuple[Exclusion, ...]
+    tables: tuple[Table, ...]
+    include: tuple[Entry, ...]
+    add: tuple[Entry, ...]
+
+
+def _lists(sections: Callable[[str], tuple[Item, ...]], scope: grid.Scope) -> _Lists:
+    roles = scope.roles
+    return _Lists(
+        tuple(e for s in sections("exclude") for e in grid.exclusions(s, scope)),
+        tuple(t for s in sections("tables") for t in grid.tables(s, scope)),
+        tuple(e for s in sections("include") for e in grid.entries(s, roles, spread=False)),
+        tuple(e for s in sections("add") for e in grid.entries(s, roles, spread=True)),
+    )
+
+
+def _packages(item: Item | None, axes: tuple[Axis, ...]) -> tuple[str, ...]:
+    if item is None:
+        return ()
+    names = {axis.name for axis in axes}
+    missing = [axis for axis in AXES if axis not in names]
+    if missing:
+        item.fault(f"packages are built in cells, and the matrix has no axis {', '.join(missing)}")
+    return fields.axis_values(item, lambda i: fields.package_name(i) or None)
+
+
+def _otherwise(item: Item | None) -> Otherwise:
+    words = {"include": Otherwise.KEEP, "exclude": Otherwise.DROP, "error": Otherwise.ERROR}
+    return Otherwise.KEEP if item is None else words[item.choice(list(words))]
+
+
+def _derived(sections: tuple[Item, ...], scope: grid.Scope) -> tuple[Derived, ...]:
+    found: dict[str, Derived] = {}
+    for section in sections:
+        for one in grid.derived(section, scope):
+            if one.name in found:
+                section.fault(f"{one.name!r} is already derived by an imported file")
+            found[one.name] = one
+    return tuple(found.values())
+
+
+def _decode(parts: Parts, channel: str, item: Item) -> Matrix:
+    channels = read_channels(parts.all("channels"), channel, item)
+    zipped = frozenset[str]().union(*map(zipped_names, parts.all("zip")))
+    known = all_axes(parts, zipped)
+    axes = channels.axes(known, zipped)
+    row_roles = row_roles_of(known, parts, channels)
+    roles = {axis.name: axis.role for axis in known} | row_roles
     scope = grid.Scope(roles, _groups(parts, roles))
+    shared = _lists(parts.all, scope)
+    lists = {name: _lists(channels.of(name), scope.fork()) for name in channels.names}
+    mine = lists.get(channels.chosen, _Lists((), (), (), ()))
     one = parts.one
     name = fields.identifier(found) if (found := one("name")) else ""
-    packages: tuple[str, ...] = ()
-    if (listed := one("packages")) is not None:
-        packages = fields.axis_values(listed, lambda i: fields.package_name(i) or None)
-        named = {n for s in parts.sections.get("axes", []) for n in s.entries()}
-        missing = [axis for axis in AXES if axis not in named]
-        if missing:
-            listed.fault(
-                f"packages are built in cells, and the matrix has no axis {', '.join(missing)}"
-            )
+    packages = _packages(one("packages"), known)
     tiers = found.entries() if (found := one("tiers")) else {}
-    otherwise = Otherwise.KEEP
-    if (found := one("rules_otherwise")) is not None:
-        words = {"include": Otherwise.KEEP, "exclude": Otherwise.DROP, "error": Otherwise.ERROR}
-        otherwise = words[found.choice(list(words))]
-    add = [e for s in parts.sections.get("add", []) for e in grid.entries(s, roles, spread=True)]
-    return Matrix(
+    matrix = Matrix(
         name=name,
         title=found.text() if (found := one("title")) else name,
-        axes=axes,
+        axes=axes.get(channels.chosen, known),
         packages=packages,
-        zips=grid.zips(found, axes) if (found := one("zip")) else (),
+        zips=tuple(z for s in parts.all("zip") for z in zips(s, known, axes)),
         groups=scope.groups,
-        exclusions=grid.exclusions(found, scope) if (found := one("exclude")) else (),
-        tables=tuple(t for s in parts.sections.get("tables", []) for t in grid.tables(s, scope)),
+        exclusions=shared.exclusions + mine.exclusions,
+        tables=shared.tables + mine.tables,
         rules=grid.rules(found, scope) if (found := one("rules")) else (),
-        rules_otherwise=otherwise,
-        include=grid.entries(found, roles, spread=False) if (found := one("include")) else (),
-        add=tuple(add),
-        derived=grid.derived(found, scope) if (found := one("derive")) else (),
+        rules_otherwise=_otherwise(one("rules_otherwise")),
+        include=shared.include + mine.include,
+        add=shared.add + mine.add,
+        derived=_derived(parts.all("derive"), scope),
         removed=grid.removals(found) if (found := one("removed")) else (),
         tiers={name: _tier(tier, packages, scope) for name, tier in tiers.items()},
         toolchains=_toolchains(found) if (found := one("toolchains")) else {},
         runners=decode_runners(found, scope) if (found := one("runners")) else (),
         policy=_policy(found) if (found := one("policy")) else Policy(),
-        channel=channel,
-        channels=channels,
-        place=grid.place(item),
+        row_roles=row_roles,
+        channel=channels.chosen,
+        channels=channels.names,
+        place=place(item),
     )
+    others = (name for name in channels.names if name != channels.chosen)
+    elsewhere = (replace(matrix, axes=axes[n], add=shared.add + lists[n].add) for n in others)
+    return replace(matrix, elsewhere=tuple(elsewhere))
 
 
 def decode_matrix(
@@ -235,14 +217,14 @@ def decode_matrix(
         given["schema"].choice([SCHEMA])
     sections: dict[str, list[Item]] = {}
     if "import" in given and root is not None and base is not None:
-        for shared in _imported(given["import"], root, base, set()):
+        for shared in imported(given["import"], root, base, set()):
             for name, section in shared.items():
                 sections.setdefault(name, []).append(section)
     for name, section in given.items():
         sections.setdefault(name, []).append(section)
-    if not {"axes", "add", "include"} & sections.keys():
+    matrix = _decode(Parts(sections), channel, item)
+    if not {"axes", "add", "include"} & sections.keys() and not matrix.add + matrix.include:
         item.fault("missing key 'axes'", hint="or whole rows, with 'add'")
-    matrix = _decode(_Parts(sections), channel, item)
     return matrix if {"schema", "name"} <= given.keys() else None
 
 

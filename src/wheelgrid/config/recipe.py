@@ -12,6 +12,7 @@ from packaging.utils import InvalidSdistFilename, parse_sdist_filename
 from packaging.version import Version
 
 from wheelgrid.config import fields
+from wheelgrid.config.environment import check_macos, check_variable
 from wheelgrid.config.files import Project, read_yaml
 from wheelgrid.config.yaml import Faults, Item, nearest
 from wheelgrid.core.accelerator import Accelerator
@@ -86,6 +87,8 @@ def _environment(item: Item) -> dict[str, str]:
         if not _ENV_NAME.match(name):
             value.fault(f"{name!r} is not an environment variable name")
         found[name] = value.text()
+        check_variable(value, name, found[name])
+    check_macos(item, found)
     return found
 
 

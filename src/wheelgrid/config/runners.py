@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from wheelgrid.config import grid
+from wheelgrid.config.axes import place
 from wheelgrid.config.yaml import Item
 from wheelgrid.core.condition import Condition
 from wheelgrid.core.runner import Runner
@@ -63,7 +64,7 @@ def decode_runners(item: Item, scope: grid.Scope) -> tuple[Runner, ...]:
                 price_per_minute=None if price is None else _amount(price),
                 gpus=_gpus(given["gpus"]) if "gpus" in given else 0,
                 minutes=None if minutes is None else minutes.number(),
-                place=grid.place(entry),
+                place=place(entry),
             )
         )
     return tuple(found)

@@ -107,11 +107,16 @@ def local_label(
     `cu130torch2.13` for the C++ ABI of one torch line, `cu130` for the stable ABI, `cu13` where
     one wheel serves a major version, nothing for wheels that torch and accelerator do not touch.
     (Deleted dots would sort 2.10 below 2.8.) Free axes that the recipe uses are appended.
+
+    Within one family labels sort by toolkit, then torch, with exceptions that no label of
+    PyTorch's kind can mend: rocm10 below rocm7, cu1210 below cu130, and xpu names no version.
+    So each toolkit has an index folder of its own.
     """
     if reach is None:
         reach = Reach.EXACT if abi.uses_torch else Reach.ANY
     label = "" if abi is Abi.PURE else _accelerator_label(accelerator, reach)
     if abi is Abi.LIBTORCH and torch is not None:
-        label += f"torch{torch.major}.{torch.minor}"
+        # After a dot, or `14torch2` of rocm7.14torch2.13 would be text and sort below `2torch2`.
+        label += f"{'.' if '.' in label else ''}torch{torch.major}.{torch.minor}"
     parts = [label, *(re.sub("[^a-z0-9]+", ".", f"{n}{v}".lower()).strip(".") for n, v in free)]
     return ".".join(part for part in parts if part)

@@ -65,12 +65,17 @@ def _version(role: Role, family: str, value: str) -> Version | None:
         if accelerator is None or accelerator.family != family:
             return None
         return accelerator.version
-    return as_version(value)
+    version = as_version(value)
+    if version is None and role is Role.TEXT and (python := as_python(value)) is not None:
+        return Version(f"{python.major}.{python.minor}")  # 3.14t is no version, and is 3.14
+    return version
 
 
 @lru_cache(maxsize=65536)
 def _fits(role: Role, text: str, value: str) -> bool:
     """Whether a value fits one positive pattern: versions compare as versions, never as text."""
+    if value == text:
+        return True
     ranges = _range(role, text)
     if ranges is not None:
         version = _version(role, ranges[0], value)

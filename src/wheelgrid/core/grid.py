@@ -99,11 +99,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derived:
-    """An attribute that follows from a cell: the first row that fits gives its value."""
+    """An attribute that follows from a cell: the first row that fits gives its value, any data."""
 
     name: str
-    rows: tuple[tuple[Condition, str], ...]
-    otherwise: str | None
+    rows: tuple[tuple[Condition, object], ...]
+    otherwise: object
     must_fit: bool
     place: Place = field(default=Place(), compare=False)
 

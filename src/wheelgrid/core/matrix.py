@@ -56,7 +56,11 @@ class Toolchain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """One matrix.yaml, decoded. Axes and values keep the order in which they are written."""
+    """One matrix.yaml, decoded. Axes and values keep the order in which they are written.
+
+    `row_roles` are those of the keys that only whole rows bring. `elsewhere` holds the axes, zips
+    and rows of the other channels.
+    """
 
     name: str
     title: str
@@ -76,14 +80,16 @@ class Matrix:
     toolchains: Mapping[Accelerator, Toolchain] = field(default_factory=dict)
     runners: tuple[Runner, ...] = ()
     policy: Policy = field(default_factory=Policy)
+    row_roles: Mapping[str, Role] = field(default_factory=dict)
     channel: str = ""
     channels: tuple[str, ...] = ()
+    elsewhere: tuple[Matrix, ...] = field(default=(), compare=False)
     place: Place = field(default=Place(), compare=False)
 
     @property
     def is_stack(self) -> bool:
-        """Whether its points are cells: it has the four axes of a PyTorch stack by name."""
-        return set(AXES) <= {axis.name for axis in self.axes}
+        """Whether its points are cells: it has the four axes of a PyTorch stack, in their roles."""
+        return set(AXES) <= {a.name for a in self.axes if a.role is IMPLICIT_ROLES.get(a.name)}
 
     def axis(self, name: str) -> Axis:
         """One axis; KeyError for a name that is none."""

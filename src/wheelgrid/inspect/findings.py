@@ -97,7 +97,10 @@ RULES: dict[str, tuple[str, str]] = {
         "An abi3 wheel has no extension for one Python version.",
         "Build it with the limited API, or drop the abi3 tag.",
     ),
-    "WG204": ("ELF files are for the machine of the platform tag.", "Check the cross compiler."),
+    "WG204": (
+        "Native files are for the machine of the platform tag.",
+        "Check the cross compiler and _PYTHON_HOST_PLATFORM.",
+    ),
     "WG205": (
         "An abi3 wheel uses only the stable ABI of the Python in its tag.",
         "Define Py_LIMITED_API for that Python, or raise the tag.",

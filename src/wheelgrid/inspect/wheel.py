@@ -23,6 +23,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from packaging.version import Version
 
 from wheelgrid.inspect.elf import ElfFacts, NotReadableError, read_elf
+from wheelgrid.inspect.machines import machines
 
 __all__ = [
     "Member",
@@ -75,7 +76,10 @@ class WheelName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One file of the wheel; `native` is ELF, PE, Mach-O or empty."""
+    """One file of the wheel; `native` is ELF, PE, Mach-O or empty.
+
+    `machines` are the CPUs that the head of a PE or Mach-O file names, as tags spell them.
+    """
 
     path: str
     size: int
@@ -83,6 +87,7 @@ class Member:
     native: str = ""
     elf: ElfFacts | None = None
     unreadable: str = ""
+    machines: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -170,6 +175,7 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[Membe
         native=native,
         elf=elf,
         unreadable=unreadable,
+        machines=machines(head),
     )
     return member, text
 

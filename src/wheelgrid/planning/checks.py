@@ -96,7 +96,10 @@ def refused(matrix: Matrix, recipes: Mapping[str, Recipe], as_of: date) -> list[
     """What the policy of the matrix makes an error before anything is planned."""
     found: list[Fault] = []
     if matrix.policy.dead_rules is Severity.ERROR:
-        found += dead_conditions(matrix, recipes)
+        dead = dead_conditions(matrix, recipes)
+        # What a shared file says may be for another matrix; `wheelgrid lint` still reports it.
+        shared = {e.place.file for e in matrix.exclusions} - {matrix.place.file}
+        found += [fault for fault in dead if fault.file not in shared]
     if matrix.policy.expired_rules is Severity.ERROR:
         found += expired_rules(matrix, as_of)
     return found
@@ -114,14 +117,19 @@ def dead_conditions(
     """Conditions that fit no candidate: a typo, or a value that has left its axis.
 
     A rule that silently stops matching (because a patch version was bumped, say) changes the
-    matrix without a word; so it is an error unless `policy` says otherwise.
+    matrix without a word; so it is an error unless `policy` says otherwise. A rule that only
+    another channel has cells for is alive.
     """
     space = space or Space(matrix)
+
+    def fits(when: Condition) -> bool:
+        return bool(space.mask(when)) or any(Space(m).mask(when) for m in matrix.elsewhere)
+
     message = "fits no cell of the matrix"
     return [
         fault_at(named.place, named.label, message, _bumped(named.when, matrix))
         for named in _conditions(matrix, recipes)
-        if not space.mask(named.when)
+        if not fits(named.when)
     ]
 
 

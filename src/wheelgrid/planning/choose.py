@@ -99,9 +99,14 @@ def _must(points: Sequence[Cell | Row], patterns: Sequence[str]) -> list[int]:
 
 
 def _points(plan: Plan, tier: str) -> tuple[Cell | Row, ...]:
+    """The cells to choose from: all, or those of a tier; without packages its `when` decides."""
     if not tier:
         return plan.points
-    return tuple({unit.cell.id: unit.cell for unit in select_tier(plan, tier)}.values())
+    units = select_tier(plan, tier)
+    if plan.matrix.packages:
+        return tuple({unit.cell.id: unit.cell for unit in units}.values())
+    entries = plan.matrix.tiers[tier]
+    return tuple(p for p in plan.points if any(entry.when.matches(p) for entry in entries))
 
 
 def _varying(points: Sequence[Cell | Row], names: Sequence[str]) -> tuple[str, ...]:

@@ -11,12 +11,12 @@ from wheelgrid.core.axis import AxisValue
 from wheelgrid.core.cell import Cell, Row
 from wheelgrid.core.decision import Decision, Note, Reason, Ruling
 from wheelgrid.core.errors import Fault
-from wheelgrid.core.grid import Entry
+from wheelgrid.core.grid import Derived, Entry
 from wheelgrid.core.knowledge import Knowledge
 from wheelgrid.core.matrix import Matrix
 from wheelgrid.planning.facts import about
 from wheelgrid.planning.laws import Law, laws_of, unfit_fault
-from wheelgrid.planning.space import Candidate, Space, bits, to_point
+from wheelgrid.planning.space import Candidate, Space, bits, to_point, whole_row
 
 __all__ = ["Decided", "decide"]
 
@@ -122,20 +122,24 @@ class Decided:
         return tuple(decorations), tuple(appended)
 
     def _agrees(self, entry: Entry) -> int:
+        """The candidates that a row does not contradict, on their axes and on keys of their own."""
         axes = [name for name in entry.values if name in self.space.where]
-        wanted = {name: entry.values[name] for name in axes}
 
         def agrees(candidate: Candidate) -> bool | None:
+            named = {*axes, *(name for name in entry.values if name in candidate.values)}
             same = all(
-                candidate.values[n].text == v.text and candidate.values[n].json == v.json
-                for n, v in wanted.items()
+                name in candidate.values and candidate.values[name].json == entry.values[name].json
+                for name in named
             )
             return True if same else None
 
-        product = (1 << self.space.product_size) - 1
-        if not axes:
-            return product
-        return self.space.group(axes, agrees).get(True, 0) & product
+        mask = product = (1 << self.space.product_size) - 1
+        if axes:
+            mask = self.space.group(axes, agrees).get(True, 0) & product
+        for index, row in enumerate(self.space.rows):
+            if agrees(row):
+                mask |= 1 << (self.space.product_size + index)
+        return mask
 
     @property
     def appended_rows(self) -> tuple[Entry, ...]:
@@ -145,29 +149,34 @@ class Decided:
     @cached_property
     def appended(self) -> tuple[Candidate, ...]:
         """Candidates that only `include` rows bring."""
-        return tuple(Candidate(entry.values) for entry in self.appended_rows)
+        return tuple(whole_row(self.matrix, entry) for entry in self.appended_rows)
 
     def faults(self) -> list[Fault]:
         """Candidates that a table, a rule list or a derived attribute must cover but does not."""
         found = [unfit_fault(law, self.space) for law in self.own]
-        for derived in self.matrix.derived if not self.appended else ():
-            left = self.kept if derived.must_fit else 0
-            for when, _ in derived.rows:
-                left &= ~self.space.mask(when)
-            if left:
-                at = derived.place
-                example = to_point(self.space.candidate((left & -left).bit_length() - 1).values)
-                found.append(
-                    Fault(
-                        file=at.file,
-                        path=at.path,
-                        line=at.line,
-                        column=at.column,
-                        message=f"no row fits {left.bit_count()} cells, for example {example.id}",
-                        hint="add a row, or say `otherwise:` a value or `omit`",
-                    )
-                )
+        found += [self._underived(one) for one in self.matrix.derived if one.must_fit]
         return [fault for fault in found if fault is not None]
+
+    def _underived(self, derived: Derived) -> Fault | None:
+        """The fault of an attribute that no row gives to some kept cells, or None."""
+        left = self.kept
+        for when, _ in derived.rows:
+            left &= ~self.space.mask(when)
+        missed = [
+            row for row in self.appended if not any(when.matches(row) for when, _ in derived.rows)
+        ]
+        if not left and not missed:
+            return None
+        first = self.space.candidate((left & -left).bit_length() - 1) if left else missed[0]
+        count, at = left.bit_count() + len(missed), derived.place
+        return Fault(
+            file=at.file,
+            path=at.path,
+            line=at.line,
+            column=at.column,
+            message=f"no row fits {count} cells, for example {to_point(first.values).id}",
+            hint="add a row, or say `otherwise:` a value or `omit`",
+        )
 
     @property
     def size(self) -> int:

@@ -144,8 +144,9 @@ def roles_of(matrix: Matrix) -> dict[Role, str]:
     if not matrix.axes:
         for entry in (*matrix.add, *matrix.include):
             for name in entry.values:
-                if name in IMPLICIT_ROLES:
-                    found.setdefault(IMPLICIT_ROLES[name], name)
+                role = matrix.row_roles.get(name, IMPLICIT_ROLES.get(name, Role.TEXT))
+                if role is not Role.TEXT:
+                    found.setdefault(role, name)
     return found
 
 

@@ -15,9 +15,10 @@ from itertools import product
 from wheelgrid.core.axis import AxisValue, as_accelerator, as_platform, as_python, as_version
 from wheelgrid.core.cell import AXES, Cell, Row
 from wheelgrid.core.condition import Condition
+from wheelgrid.core.grid import Entry
 from wheelgrid.core.matrix import Matrix
 
-__all__ = ["Candidate", "Dimension", "Space", "bits", "to_point"]
+__all__ = ["Candidate", "Dimension", "Space", "bits", "to_point", "whole_row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,13 @@ def to_point(values: Mapping[str, AxisValue], extra: Mapping[str, str] | None = 
     )
 
 
+def whole_row(matrix: Matrix, entry: Entry) -> Candidate:
+    """A row as a candidate: first the axes in their order, then its other keys."""
+    names = [axis.name for axis in matrix.axes if axis.name in entry.values]
+    names += [name for name in entry.values if name not in names]
+    return Candidate({name: entry.values[name] for name in names})
+
+
 class Space:
     """All candidates of a matrix: the product of its dimensions, then its whole rows.
 
@@ -134,7 +142,7 @@ class Space:
         """Lay out the dimensions; nothing is expanded."""
         self.matrix = matrix
         self.dimensions = _dimensions(matrix)
-        self.rows = tuple(Candidate(entry.values) for entry in matrix.add)
+        self.rows = tuple(whole_row(matrix, entry) for entry in matrix.add)
         sizes = [len(d.entries) for d in self.dimensions]
         self.block = [1]  # candidates below one entry, from the last dimension up
         for size in reversed(sizes):

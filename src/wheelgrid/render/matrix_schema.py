@@ -76,8 +76,9 @@ def _definitions() -> Schema:
     attributes = {"type": "object"}
     return {
         "value": {
-            "description": "text, true or false, or a mapping with attributes; numbers are refused",
-            "type": ["string", "boolean", "object"],
+            "description": "text, true or false, a mapping with attributes or a list; numbers are "
+            "refused",
+            "type": ["string", "boolean", "object", "array"],
         },
         "when": {
             "description": "axis to a pattern, a list of patterns or a mapping of attributes; "
@@ -146,8 +147,13 @@ def _restrictions() -> Schema:
 
 
 def _additions() -> Schema:
+    data = {"type": ["string", "boolean", "array", "object"]}
     derive_row = _object(
-        {"when": _ref("when", "which cells; default all"), "value": _text("the value")}, ("value",)
+        {
+            "when": _ref("when", "which cells; default all"),
+            "value": {**data, "description": "the value: text, true or false, a list, a mapping"},
+        },
+        ("value",),
     )
     return {
         "rules_otherwise": _text(
@@ -167,12 +173,26 @@ def _additions() -> Schema:
             _object(
                 {
                     "rows": _many(derive_row, "the first row that fits gives the value"),
-                    "otherwise": _text("`error` (default), `omit`, or the value where no row fits"),
+                    "otherwise": {
+                        **data,
+                        "description": "`error` (default), `omit`, or the value where no row fits",
+                    },
                 },
                 ("rows",),
             ),
             "attributes that follow from a cell: a runner, an image, the CUDA of a torch",
         ),
+    }
+
+
+def _channel() -> Schema:
+    """One channel; the sections that it may bring are those of the matrix."""
+    sections = {**_restrictions(), **_additions()}
+    own = {name: sections[name] for name in ("exclude", "tables", "include", "add")}
+    return {
+        "type": "object",
+        "properties": {name: {**s, "description": ""} for name, s in own.items()},
+        "additionalProperties": _values(),
     }
 
 
@@ -230,14 +250,20 @@ def _properties() -> Schema:
         "title": _text("name for people; default: `name`"),
         "import": _many(
             _text("a path inside the project"),
-            "files whose `axes`, `groups`, `channels`, `tables` and `add` are read first",
+            "files that are read first; they may hold `axes`, `zip`, `groups`, `channels`, "
+            "`exclude`, `tables`, `add`, `derive` and `import`",
         ),
         "channels": _table(
-            _table(_values(), ""),
-            "named overrides of axis values; the first is the default, `--channel NAME` picks one",
+            _channel(),
+            "named variants: axis values instead of those of `axes`, and more `exclude`, `tables`, "
+            "`include` and `add`; the first is the default, `--channel NAME` picks one",
         ),
         "axes": _table(
             _axis(), "the dimensions. Their product is the candidates, the last axis fastest"
+        ),
+        "roles": _table(
+            _text("what its values mean", enum=[str(r) for r in Role]),
+            "roles of the keys that only whole rows bring; names of roles have theirs without it",
         ),
         "zip": _many(
             _many(_text("an axis"), ""), "axes that vary together, as in conda's zip_keys"
@@ -262,7 +288,7 @@ def matrix_schema() -> Schema:
     properties = _properties()
     return {
         **_object(properties, ("schema", "name")),
-        "anyOf": [{"required": [name]} for name in ("axes", "add", "include", "import")],
+        "anyOf": [{"required": [name]} for name in ("axes", "add", "include", "import", "channels")],
         "$defs": _definitions(),
     }
 

@@ -15,6 +15,7 @@ from wheelgrid.core.rung import Outcome, Rung
 from wheelgrid.inspect.findings import Level
 from wheelgrid.lint.rule import Scope, Severity
 from wheelgrid.render.matrix_schema import matrix_schema
+from wheelgrid.render.resolve_schema import resolve_schema
 from wheelgrid.reports.model import State
 
 __all__ = ["schema_texts"]
@@ -392,6 +393,7 @@ _SCHEMAS = {
     "report": ("What `wheelgrid report --json` prints.", _report),
     "import": ("What `wheelgrid import --json` prints.", _import),
     "lint": ("What `wheelgrid lint --json` and `wheelgrid lint --list --json` print.", _lint),
+    "resolve": ("What `wheelgrid resolve --json` prints.", resolve_schema),
     "observation": ("One record of compat/observations/runs.", _observation),
 }
 

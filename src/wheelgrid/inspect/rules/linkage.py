@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from wheelgrid.core.labels import parse_label
 from wheelgrid.core.recipe import Abi
 from wheelgrid.inspect.findings import Expected, Finding, error
 from wheelgrid.inspect.wheel import Wheel, requirements
@@ -70,6 +71,7 @@ def loading(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
 def torch_abi(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
     """WG404 for the stable ABI, WG405 for the C++ ABI."""
     if expected is None:
+        yield from _unnamed_torch(wheel)
         return
     if expected.abi is Abi.LIBTORCH_STABLE:
         for member in wheel.native:
@@ -82,6 +84,35 @@ def torch_abi(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
     if expected.abi is Abi.LIBTORCH and expected.torch and not _pins(wheel, expected.torch):
         line = f"{expected.torch.major}.{expected.torch.minor}"
         yield error("WG405", f"no Requires-Dist limits torch to {line}.*")
+
+
+def _unnamed_torch(wheel: Wheel) -> Iterator[Finding]:
+    """WG405 without a plan: C++ symbols of libtorch, and no requirement that pins their line."""
+    if wheel.name is None or wheel.name.distribution == "torch":
+        return
+    uses = [
+        m
+        for m in wheel.native
+        if m.elf is not None and any(_TORCH_CXX.match(name) for name in m.elf.undefined)
+    ]
+    if not uses or any(_pins(wheel, line) for line in _named_lines(wheel)):
+        return
+    named = parse_label(wheel.name.version.local).torch
+    label = f"its label names torch {named}" if named else "its label names no torch"
+    text = f"uses the C++ ABI of one torch line; {label}, and no Requires-Dist pins one"
+    yield error("WG405", text, uses[0].path)
+
+
+def _named_lines(wheel: Wheel) -> Iterator[Version]:
+    """The torch lines that a wheel may be pinned to, by its label and its requirements."""
+    label = parse_label(wheel.name.version.local if wheel.name else None)
+    if label.torch is not None:
+        yield from label.torch.versions
+    for requirement in requirements(wheel)[0]:
+        if canonicalize_name(requirement.name) == "torch":
+            for clause in requirement.specifier:
+                if clause.operator in {"==", "~=", ">="}:
+                    yield Version(clause.version.removesuffix(".*"))
 
 
 def _pins(wheel: Wheel, torch: Version) -> bool:

@@ -11,6 +11,7 @@ from packaging.tags import Tag
 
 from wheelgrid.core.recipe import Abi
 from wheelgrid.inspect.findings import Expected, Finding, error
+from wheelgrid.inspect.machines import tag_machines
 from wheelgrid.inspect.wheel import Wheel
 
 __all__ = ["abi3_files", "abi3_symbols", "expected_tags", "glibc_floor", "machine"]
@@ -63,12 +64,19 @@ def glibc_floor(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
 
 
 def machine(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
-    """WG204: the ELF machine is the one of a tag."""
+    """WG204: the ELF machine is the one of a tag, and so is the CPU of Mach-O and PE files."""
     tags = wheel.name.tags if wheel.name else frozenset()
     wanted = {m for t in tags for end, m in _MACHINES.items() if t.platform.endswith(end)}
     for member in wheel.native if wanted else []:
         if member.elf is not None and member.elf.machine not in wanted:
             yield error("WG204", f"is for {member.elf.machine}", member.path)
+    for member in wheel.native:
+        for tag in sorted(tags, key=str):
+            lacking = tag_machines(tag.platform) - member.machines if member.machines else set()
+            if lacking:
+                has = " and ".join(sorted(member.machines))
+                lacks = " and ".join(sorted(lacking))
+                yield error("WG204", f"is for {has}; {tag.platform} needs {lacks}", member.path)
 
 
 def _is_abi3(wheel: Wheel) -> bool:
