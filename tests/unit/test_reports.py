@@ -277,3 +277,46 @@ def test_both_colour_schemes_are_declared(scheme: str) -> None:
         re.search(rf"color-scheme:[^;]*{text}", css)
     )
     assert declared(scheme)
+
+
+def test_a_wheel_that_works_where_it_was_not_built_for_has_a_state_of_its_own(plan: Plan) -> None:
+    """unslothai/unsloth#7495: torch2.10 wheels pass on 2.12; seen, never inferred."""
+    cell = "torch2.14.1-cp311-linux_x86_64-cpu"
+    checks = tuple(Check(name=f"c{n}", outcome=Outcome.PASSED) for n in range(3))
+    other = Observation(
+        package="torch-scatter",
+        package_version="2.1.2+cputorch2.13",
+        cell=cell,
+        build="torch-scatter-2.1.2-torch2.13.0-cp311-linux_x86_64-cpu",
+        key="k",
+        wheel="torch_scatter-2.1.2+cputorch2.13-cp311-cp311-manylinux_2_34_x86_64.whl",
+        wheel_sha256="0" * 64,
+        rungs=(RungResult(rung=Rung.EXECUTED, outcome=Outcome.PASSED, checks=checks),),
+        provenance=Provenance(
+            time="2026-11-30T10:00:00+00:00",
+            tool="wheelgrid",
+            platform="linux_x86_64",
+            python="3.11.7",
+            host={},
+            inputs={},
+        ),
+    )
+    views = {v.cell.id: v for v in make_site(plan, [other]).cells}
+    [scatter] = [p for p in views[cell].packages if p.package == "torch-scatter"]
+    assert scatter.state is State.REUSED
+    assert views[cell].state is State.REUSED
+    assert str(scatter.reuse) == (
+        "works, not built for it: 3 of 3 checks passed on 2026-11-30 (cpu)"
+    )
+    neighbour = views["torch2.15.0-cp311-linux_x86_64-cpu"]
+    assert neighbour.state is State.UNTESTED
+    failed = replace(
+        other,
+        rungs=(
+            RungResult(
+                rung=Rung.EXECUTED, outcome=Outcome.FAILED, why="undefined symbol", checks=checks
+            ),
+        ),
+    )
+    views = {v.cell.id: v for v in make_site(plan, [failed]).cells}
+    assert views[cell].state is State.UNTESTED

@@ -14,7 +14,7 @@ from wheelgrid.core.evidence import Observation
 from wheelgrid.core.filelist import ListedFile
 from wheelgrid.core.rung import Outcome, Rung
 
-__all__ = ["Reuse", "find_reuse"]
+__all__ = ["Reuse", "find_reuse", "newest_reuse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +35,13 @@ class Reuse:
         return f"{word}: {self.passed} of {self.checks} checks passed on {self.day}{where}"
 
 
-def find_reuse(records: Iterable[Observation], file: ListedFile, cell: Cell) -> Reuse | None:
-    """The newest record in which this file was executed in this cell; None without one.
+def newest_reuse(records: Iterable[Observation]) -> Reuse | None:
+    """The newest of some records in which a wheel was executed; None without one.
 
     A record without a single check proves nothing, and does not count.
     """
     found: list[tuple[str, Reuse]] = []
     for record in records:
-        if (record.wheel, record.cell) != (file.name.name, cell.id):
-            continue
         for rung in record.rungs:
             ran = rung.rung is Rung.EXECUTED and rung.outcome in {Outcome.PASSED, Outcome.FAILED}
             if not ran or not rung.checks:
@@ -58,3 +56,8 @@ def find_reuse(records: Iterable[Observation], file: ListedFile, cell: Cell) -> 
             )
             found.append((record.provenance.time, reuse))
     return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def find_reuse(records: Iterable[Observation], file: ListedFile, cell: Cell) -> Reuse | None:
+    """The newest record in which this file was executed in this cell; None without one."""
+    return newest_reuse(r for r in records if (r.wheel, r.cell) == (file.name.name, cell.id))

@@ -18,6 +18,7 @@ from wheelgrid.core.lifecycle import Sunset
 from wheelgrid.core.recipe import Abi
 from wheelgrid.core.rung import RUNGS, Outcome, Rung, RungResult
 from wheelgrid.planning.plan import Plan
+from wheelgrid.planning.reuse import Reuse, newest_reuse
 
 __all__ = ["CellView", "Matrix", "PackageCell", "Row", "Site", "State", "TorchBlock", "make_site"]
 
@@ -28,6 +29,7 @@ class State(StrEnum):
     FAILED = "failed"
     PASSED = "passed"
     PARTIAL = "partial"
+    REUSED = "reused"
     BUILT = "built"
     UNTESTED = "untested"
     NO_BUILD = "no-build"
@@ -42,6 +44,7 @@ class State(StrEnum):
             State.FAILED: "✕",
             State.PASSED: "✓",
             State.PARTIAL: "◐",
+            State.REUSED: "↻",
             State.BUILT: "▣",
             State.UNTESTED: "?",
             State.NO_BUILD: "○",
@@ -57,6 +60,7 @@ class State(StrEnum):
             State.FAILED: "a rung failed",
             State.PASSED: "every package that has a build here was executed and passed",
             State.PARTIAL: "some packages passed, or all by derivation alone; the rest is untested",
+            State.REUSED: "works, not built for it: a wheel of another build was executed here",
             State.BUILT: "a wheel was built and audited, not executed",
             State.UNTESTED: "nothing was built or executed: unknown, not unsupported",
             State.NO_BUILD: "wanted, but no recipe covers it",
@@ -71,7 +75,8 @@ class PackageCell:
     """One package in one cell: every rung, and the record behind them.
 
     `derived_from` names the cell in which it was seen, when that is another one: neither
-    torch nor accelerator touches the package, so the observation holds here too.
+    torch nor accelerator touches the package, so the observation holds here too. `reuse` is what a
+    record says of a wheel that was not built for this cell and was executed in it.
     """
 
     package: str
@@ -81,10 +86,17 @@ class PackageCell:
     rungs: tuple[RungResult, ...]
     record: Observation | None = None
     derived_from: str = ""
+    reuse: Reuse | None = None
 
     @property
     def state(self) -> State:
-        """The state that its highest evidence gives."""
+        """The state that its highest evidence gives: its own wheel first, then another's."""
+        own = self._own_state
+        reused = self.reuse is not None and self.reuse.outcome is Outcome.PASSED
+        return State.REUSED if reused and own in {State.NO_BUILD, State.UNTESTED} else own
+
+    @property
+    def _own_state(self) -> State:
         if self.build is None:
             return State.NO_BUILD
         outcomes = {r.rung: r.outcome for r in self.rungs}
@@ -118,7 +130,7 @@ class CellView:
                 Reason.ACCELERATOR_NOT_PUBLISHED: State.GAP,
                 Reason.NO_WHEEL_PYTHON: State.GAP,
             }.get(headline.reason, State.EXCLUDED)
-        states = {p.state for p in self.packages if p.build is not None}
+        states = {p.state for p in self.packages if p.build is not None or p.reuse is not None}
         if not states:
             return State.NO_BUILD
         if State.FAILED in states:
@@ -128,6 +140,8 @@ class CellView:
             return State.PASSED
         if State.PASSED in states:
             return State.PARTIAL
+        if State.REUSED in states:
+            return State.REUSED
         return State.BUILT if State.BUILT in states else State.UNTESTED
 
     @property
@@ -265,11 +279,14 @@ class _Records:
     The build id holds the package's version: a record about an older one is not shown.
     """
 
-    def __init__(self, records: Iterable[Observation]) -> None:
+    def __init__(self, records: Iterable[Observation], builds: Iterable[Build] = ()) -> None:
         """Of two records of the same thing, the one that is not weaker counts."""
+        self.planned = frozenset(build.id for build in builds)
         self.exact: dict[object, Observation] = {}
         self.by_build: dict[object, Observation] = {}
+        self.by_place: dict[tuple[str, str], list[Observation]] = {}
         for record in sorted(records, key=lambda r: r.provenance.time):
+            self.by_place.setdefault((record.package, record.cell), []).append(record)
             for table, key in (
                 (self.exact, (record.build, record.cell)),
                 (self.by_build, record.build),
@@ -277,6 +294,14 @@ class _Records:
                 before = table.get(key)
                 if before is None or not is_weaker(record, before):
                     table[key] = record
+
+    def reused(self, package: str, cell: Cell, own: str) -> Reuse | None:
+        """What was seen here of a wheel that the plan builds for other cells; never inferred."""
+        return newest_reuse(
+            record
+            for record in self.by_place.get((package, cell.id), ())
+            if record.build != own and record.build in self.planned
+        )
 
     def find(self, build: Build, cell: Cell) -> tuple[Observation | None, str]:
         """The record for a cell, and the cell it was made in when that is another."""
@@ -296,8 +321,16 @@ def _view(cell: Cell, decision: Decision, plan: Plan, records: _Records) -> Cell
     for name in plan.matrix.packages:
         build = plan.build_of.get((name, cell.id))
         if build is None:
-            gap = plan.gap(name, cell)
-            packages.append(PackageCell(package=name, cell=cell, build=None, gap=gap, rungs=()))
+            packages.append(
+                PackageCell(
+                    package=name,
+                    cell=cell,
+                    build=None,
+                    gap=plan.gap(name, cell),
+                    rungs=(),
+                    reuse=records.reused(name, cell, ""),
+                )
+            )
             continue
         record, derived_from = records.find(build, cell)
         packages.append(
@@ -309,6 +342,7 @@ def _view(cell: Cell, decision: Decision, plan: Plan, records: _Records) -> Cell
                 rungs=_rungs(cell, plan, record, build),
                 record=record,
                 derived_from=derived_from,
+                reuse=records.reused(name, cell, build.id),
             )
         )
     return CellView(cell=cell, decision=decision, packages=tuple(packages))
@@ -382,7 +416,7 @@ def make_site(
     plan: Plan, records: Iterable[Observation], *, unreadable: tuple[tuple[str, str], ...] = ()
 ) -> Site:
     """Join the plan with what was recorded. Records that cannot be read are shown as such."""
-    found = _Records(records)
+    found = _Records(records, plan.builds)
     views = tuple(_view(d.cell, d, plan, found) for d in plan.decisions if isinstance(d.cell, Cell))
     packages = {
         name: tuple(p for view in views for p in view.packages if p.package == name)
