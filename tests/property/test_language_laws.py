@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
+from itertools import product
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +15,7 @@ from wheelgrid.core.axis import Axis, AxisValue, Role
 from wheelgrid.core.cell import Cell, Row
 from wheelgrid.core.condition import Condition, Pattern
 from wheelgrid.core.evidence import Kind, Source
-from wheelgrid.core.grid import Entry, Exclusion, Otherwise, Rule, Table, TableRow
+from wheelgrid.core.grid import Derived, Entry, Exclusion, Otherwise, Rule, Table, TableRow
 from wheelgrid.core.knowledge import Knowledge
 from wheelgrid.core.matrix import Matrix
 from wheelgrid.importers.github_cells import expand as github
@@ -82,9 +85,30 @@ def tables(draw: st.DrawFn, names: list[str]) -> tuple[Table, ...]:
     )
 
 
+def zipped(draw: st.DrawFn, given_axes: tuple[Axis, ...]) -> tuple[tuple[str, ...], ...]:
+    """Perhaps a zip of the axes that are as long as the first."""
+    names = [a.name for a in given_axes if len(a.values) == len(given_axes[0].values)]
+    return (tuple(names),) if len(names) > 1 and draw(st.booleans()) else ()
+
+
+def derived(draw: st.DrawFn, names: list[str]) -> tuple[Derived, ...]:
+    rows = draw(st.lists(st.tuples(partial_rows, st.sampled_from(VALUES)), max_size=3))
+    return (
+        Derived(
+            name="d",
+            rows=tuple(
+                (condition({k: v for k, v in row.items() if k in names}), value)
+                for row, value in rows
+            ),
+            otherwise=draw(st.sampled_from([None, "else"])),
+            must_fit=False,
+        ),
+    )
+
+
 @st.composite
 def matrices(draw: st.DrawFn) -> Matrix:
-    """Axes with exclusions, a table, rules, whole rows and includes."""
+    """Axes, zipped or not, with exclusions, a table, rules, whole rows, includes and more."""
     given_axes = draw(axes)
     names = [axis.name for axis in given_axes]
     add = [
@@ -107,6 +131,8 @@ def matrices(draw: st.DrawFn) -> Matrix:
         name="m",
         title="m",
         axes=given_axes,
+        zips=zipped(draw, given_axes),
+        derived=derived(draw, names),
         exclusions=exclusions(draw(st.lists(partial_rows, max_size=4)), set(names)),
         tables=tables(draw, names) if draw(st.booleans()) else (),
         rules=rules,
@@ -118,6 +144,155 @@ def matrices(draw: st.DrawFn) -> Matrix:
 
 def made(matrix: Matrix) -> Decided:
     return decide(matrix, NOTHING, as_of=date(2026, 12, 1))
+
+
+class Reference:
+    """The language in plain loops over plain rows, as its documentation says it."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.matrix = matrix
+
+    @staticmethod
+    def fits(row: dict[str, str], when: Condition) -> bool:
+        return all(row.get(axis) in {p.text for p in ps} for axis, ps in when.patterns)
+
+    def candidates(self) -> list[dict[str, str]]:
+        columns = {axis.name: axis.texts for axis in self.matrix.axes}
+        rows = [dict(zip(columns, values, strict=True)) for values in product(*columns.values())]
+        for group in self.matrix.zips:
+            together = set(zip(*(columns[name] for name in group), strict=True))
+            rows = [row for row in rows if tuple(row[name] for name in group) in together]
+        whole = [{name: v.text for name, v in entry.values.items()} for entry in self.matrix.add]
+        return rows + whole
+
+    def excluded(self, row: dict[str, str]) -> bool:
+        matrix = self.matrix
+        if any(self.fits(row, exclusion.when) for exclusion in matrix.exclusions):
+            return True
+        for table in matrix.tables:
+            first = next((r for r in table.rows if self.fits(row, r.when)), None)
+            if first is None and table.otherwise is Otherwise.DROP:
+                return True
+            if first and row[table.axis] not in {p.text for p in first.values}:
+                return True
+        if not matrix.rules:
+            return False
+        rule = next((r for r in matrix.rules if self.fits(row, r.when)), None)
+        return matrix.rules_otherwise is Otherwise.DROP if rule is None else not rule.include
+
+    def cells(self) -> list[dict[str, object]]:
+        originals = [row for row in self.candidates() if not self.excluded(row)]
+        keys = {axis.name for axis in self.matrix.axes}
+        extras: list[dict[str, str]] = [{} for _ in originals]
+        appended = []
+        for entry in self.matrix.include:
+            values = {name: value.text for name, value in entry.values.items()}
+            taken = False
+            for row, extra in zip(originals, extras, strict=True):
+                if all(row.get(n) == v for n, v in values.items() if n in keys or n in row):
+                    extra.update({n: v for n, v in values.items() if n not in row})
+                    taken = True
+            if not taken:
+                appended.append(values)
+        rows = list(zip(originals, extras, strict=True)) + [(row, {}) for row in appended]
+        return [{**row, **extra, **self.attributes(row)} for row, extra in rows]
+
+    def attributes(self, row: dict[str, str]) -> dict[str, object]:
+        found = {
+            one.name: next((v for when, v in one.rows if self.fits(row, when)), one.otherwise)
+            for one in self.matrix.derived
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def repr_of(row: Mapping[str, object]) -> str:
+    return repr(sorted(row.items()))
+
+
+@given(matrices())
+@settings(max_examples=300)
+def test_plain_loops_over_plain_rows_give_the_same_cells(matrix: Matrix) -> None:
+    decided = made(matrix)
+    points = [decided.point(number) for number in decided.numbers()]
+    ours = [{**point.values, **extra} for point, extra in points]
+    theirs = Reference(matrix).cells()
+    order = Reference(matrix).candidates()
+    assert sorted(map(repr_of, ours)) == sorted(map(repr_of, theirs))
+    kept = [row for row in order if not Reference(matrix).excluded(row)]
+    assert [point.values for point, _ in points[: len(kept)]] == kept
+
+
+@given(matrices(), st.randoms(use_true_random=False))
+@settings(max_examples=100)
+def test_the_order_of_exclusions_and_of_tables_changes_nothing(
+    matrix: Matrix, random: Random
+) -> None:
+    shuffled = list(matrix.exclusions)
+    random.shuffle(shuffled)
+    other = replace(matrix, exclusions=tuple(shuffled), tables=matrix.tables[::-1])
+    assert made(other).kept == made(matrix).kept
+
+
+@given(matrices(), st.randoms(use_true_random=False))
+@settings(max_examples=100)
+def test_first_match_rows_that_never_meet_may_change_places(matrix: Matrix, random: Random) -> None:
+    axis = matrix.axes[0]
+    rows = [
+        TableRow(when=condition({axis.name: value}), values=(Pattern(axis.name, value, Role.TEXT),))
+        for value in axis.texts
+    ]
+    table = Table(
+        id="t2",
+        axis=axis.name,
+        rows=tuple(rows),
+        otherwise=Otherwise.KEEP,
+        reason="r",
+        source=SOURCE,
+    )
+    random.shuffle(rows)
+    shuffled = replace(table, rows=tuple(rows))
+    first, second = replace(matrix, tables=(table,)), replace(matrix, tables=(shuffled,))
+    assert made(first).kept == made(second).kept
+
+
+@given(matrices(), partial_rows, st.booleans())
+@settings(max_examples=100)
+def test_what_comes_after_a_rule_for_every_cell_is_never_asked(
+    matrix: Matrix, row: dict[str, str], include: bool
+) -> None:
+    every = Rule(id="all", when=Condition(), include=include, reason="r", source=SOURCE)
+    names = {axis.name for axis in matrix.axes}
+    late = Rule(
+        id="late",
+        when=condition({k: v for k, v in row.items() if k in names}),
+        include=not include,
+        reason="r",
+        source=SOURCE,
+    )
+    until = replace(matrix, rules=(*matrix.rules, every))
+    assert made(replace(until, rules=(*until.rules, late))).kept == made(until).kept
+
+
+@given(matrices())
+@settings(max_examples=100)
+def test_an_id_finds_its_candidate(matrix: Matrix) -> None:
+    decided = made(matrix)
+    for number in range(decided.size):
+        cell = decided.decision(number).cell
+        assert isinstance(cell, Row)
+        assert Row.parse(cell.id) == cell
+        found = decided.find({name: cell.axis(name) for name in cell.values})
+        assert found is not None
+        assert decided.decision(found).cell.id == cell.id
+
+
+@given(matrices())
+@settings(max_examples=100)
+def test_an_attribute_that_must_follow_is_missing_only_with_a_fault(matrix: Matrix) -> None:
+    strict = tuple(replace(one, otherwise=None, must_fit=True) for one in matrix.derived)
+    decided = made(replace(matrix, derived=strict))
+    missing = [n for n in decided.numbers() if "d" not in decided.point(n)[1]]
+    assert bool(decided.faults()) is bool(missing)
 
 
 @given(axes, st.lists(partial_rows, max_size=4), st.lists(rows_with_more, max_size=4))

@@ -78,7 +78,7 @@ def _values(text: str, plan: Plan) -> dict[str, str]:
     """The axis values that an id of this matrix names; errors name the part that is wrong."""
     first = text.partition(",")[0]
     try:
-        # Rows alone may be cells too. The first part of a row's id has a '=', that of a cell has not.
+        # Rows alone may be cells too. The first part of a row's id has a '=', a cell's has none.
         is_cell = (plan.matrix.is_stack or text.startswith("torch")) and "=" not in first
         point = Cell.parse(text) if is_cell else Row.parse(text)
     except ValueError as error:

@@ -215,6 +215,8 @@ def condition(
             continue
         for name, leaf in _flatten(child, axis):
             alternatives = patterns(leaf, name, known)
+            if leaf.is_list and not leaf.node.value:
+                leaf.fault("is an empty list, which fits nothing", hint="leave the axis out")
             if alternatives:
                 found = found.both(Condition(((name, alternatives),)))
     return found

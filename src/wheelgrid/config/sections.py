@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from wheelgrid.config.axes import axes as read_axes
 from wheelgrid.config.channels import Channels
 from wheelgrid.config.files import read_yaml
 from wheelgrid.config.yaml import Item, nearest

@@ -141,7 +141,9 @@ class Pattern:
 
 
 def any_fits(patterns: tuple[Pattern, ...], value: str) -> bool:
-    """Whether a value fits a list of patterns: any positive, and no negative one."""
+    """Whether a value fits a list of patterns: any positive, and no negative one; none fits ()."""
+    if not patterns:
+        return False
     positive = [p for p in patterns if not p.negative]
     if positive and not any(p.fits(value) for p in positive):
         return False

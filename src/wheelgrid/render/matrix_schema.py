@@ -288,7 +288,9 @@ def matrix_schema() -> Schema:
     properties = _properties()
     return {
         **_object(properties, ("schema", "name")),
-        "anyOf": [{"required": [name]} for name in ("axes", "add", "include", "import", "channels")],
+        "anyOf": [
+            {"required": [name]} for name in ("axes", "add", "include", "import", "channels")
+        ],
         "$defs": _definitions(),
     }
 
@@ -323,6 +325,8 @@ def _section(name: str, schema: Schema) -> list[str]:
         if not isinstance(deeper, dict):
             return []
         inner = deeper
+    if "required" not in inner:
+        return []  # an open mapping, as a channel is
     lines = [f"\n## {name}\n", str(schema.get("description", "")) + ".\n", *_HEAD]
     lines += _rows(inner["properties"], inner["required"])
     for key, child in inner["properties"].items():
