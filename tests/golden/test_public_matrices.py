@@ -86,7 +86,7 @@ def test_nothing_vanishes_and_everything_has_a_reason(name: str) -> None:
         assert Row.parse(decision.cell.id) == decision.cell
         for ruling in decision.rulings:
             assert ruling.message
-            assert " at " in ruling.sources[0].source or "build.toml" in ruling.sources[0].source
+            assert " at " in ruling.sources[0].source
             assert ruling.sources[0].date.startswith("20")
 
 

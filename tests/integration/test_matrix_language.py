@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import jsonschema
@@ -95,7 +96,12 @@ def test_an_exclusion_on_a_key_that_is_no_axis_is_refused(line: Line) -> None:
     )
     status, _, err = line(text, "plan")
     assert status == 2
-    assert "unknown axis 'build'" in err
+    assert "unknown axis 'build': only `include` brings it, after all exclusions" in err
+    status, _, err = line(text.replace("axes: {service: [a]}\n", ""), "plan")
+    assert status == 2
+    assert "unknown axis 'build': only `include` brings it, after all exclusions" in err
+    added = text.replace("axes: {service: [a]}\n", "").replace("include:", "add:")
+    assert line.cells(added) == []
 
 
 def test_part_of_an_object_value_excludes(line: Line) -> None:
@@ -248,6 +254,18 @@ def test_rows_that_vanish_are_listed_with_their_reason(line: Line) -> None:
     assert "matrix.unsupported-family" in out
     assert "torch has no support for the family in this release" in out
     assert "20 candidates = 15 included + 5 excluded" in out
+
+
+def test_the_range_of_pythons_is_per_platform(line: Line) -> None:
+    """conda-forge-pinning: four Pythons on linux-64, one on win-arm64."""
+    text = HEAD + (
+        "axes: {target: [linux-64, win-64, win-arm64], py: ['3.10', '3.11', '3.12', '3.14']}\n"
+        "tables:\n  - id: pythons\n    axis: py\n    rows:\n"
+        "      - {when: {target: win-arm64}, values: '3.14'}\n      - {values: '*'}\n"
+        "    reason: r\n    source: s\n    date: '2026-08-20'\n"
+    )
+    counts = Counter(cell["target"] for cell in line.cells(text))
+    assert counts == {"linux-64": 4, "win-64": 4, "win-arm64": 1}
 
 
 def test_zipped_axes_vary_together_and_need_one_length(line: Line) -> None:

@@ -20,7 +20,7 @@ ALLOWED = {
     "importers": {"core", "config", "importers"},
     "engines": {"core", "config", "planning", "inspect", "engines"},
     "reports": {"core", "config", "planning", "reports"},
-    "render": {"core", "config", "planning", "inspect", "lint", "reports", "render"},
+    "render": {"core", "config", "planning", "inspect", "lint", "reports", "scan", "render"},
     "cli": {
         "core",
         "config",

@@ -254,6 +254,12 @@ def test_include_decorates_whole_rows_too(folder: Folder) -> None:
     ]
 
 
+def test_a_fault_in_a_row_is_reported_once(folder: Folder) -> None:
+    said = folder.faults("add: [{os: a, os: b}, {v: 1}]\ninclude: [{os: a, w: 2}]\n")
+    assert said.count("duplicate key 'os'") == 1
+    assert said.count("is read as the number") == 2
+
+
 def test_the_id_of_a_row_does_not_depend_on_how_it_is_written(folder: Folder) -> None:
     plan = folder.plan("axes: {os: [a], v: ['1']}\nadd: [{note: x, v: '2', os: b}]\n")
     assert [point.id for point in plan.points] == ["os=a,v=1", "os=b,v=2,note=x"]

@@ -38,7 +38,7 @@ def _stage(item: Item, sunset: str) -> Stage | None:
 
 def _sunset(item: Item) -> Sunset | None:
     required = ("id", "axis", "value", "applies_to", "last_release", "reason", "action", "stages")
-    given = item.fields(required, ("serve",))
+    given = item.fields(required, ("serve", "build_until", "serve_until"))
     if not set(required) <= given.keys():
         return None
     name = fields.identifier(given["id"])
@@ -50,6 +50,8 @@ def _sunset(item: Item) -> Sunset | None:
         gone=fields.condition(given["applies_to"]),
         last_release=given["last_release"].text(),
         serve=given["serve"].choice(["keep", "drop"]) == "keep" if "serve" in given else True,
+        build_until=fields.day(given["build_until"]) if "build_until" in given else None,
+        serve_until=fields.day(given["serve_until"]) if "serve_until" in given else None,
         reason=given["reason"].text(),
         action=given["action"].text(),
         stages=tuple(sorted((s for s in stages if s is not None), key=lambda s: s.on)),

@@ -9,7 +9,7 @@ from itertools import product
 
 from wheelgrid.config import fields
 from wheelgrid.config.axes import place, value
-from wheelgrid.config.yaml import Item, nearest
+from wheelgrid.config.yaml import Faults, Item, nearest
 from wheelgrid.core.axis import AxisValue, Role
 from wheelgrid.core.condition import Condition
 from wheelgrid.core.grid import (
@@ -30,12 +30,14 @@ __all__ = ["Scope", "derived", "entries", "exclusions", "removals", "rules", "ta
 class Scope:
     """What conditions may name: the axes with their roles, and the named groups.
 
-    `taken` collects the ids of exclusions, tables and rules as they are read.
+    `taken` collects the ids of exclusions, tables and rules as they are read. `late` are the keys
+    that only `include` rows bring: exclusions come first, so they cannot ask for them.
     """
 
     roles: Mapping[str, Role]
     groups: Mapping[str, Condition] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
+    late: frozenset[str] = frozenset()
 
     def fork(self) -> Scope:
         """A scope of its own for entries that never meet those of another channel."""
@@ -44,6 +46,17 @@ class Scope:
     def condition(self, item: Item) -> Condition:
         """A `when` mapping within this scope."""
         return fields.condition(item, self.roles, self.groups)
+
+    def restriction(self, item: Item) -> Condition:
+        """A `when` mapping of what takes candidates away."""
+        given = replace(item, faults=Faults()).entries() if self.late else {}
+        for name in sorted(self.late & given.keys()):
+            message = f"unknown axis {name!r}: only `include` brings it, after all exclusions"
+            replace(given[name], faults=item.faults).fault(
+                message, hint="write whole rows with `add`"
+            )
+        known = {**dict.fromkeys(self.late, Role.TEXT), **self.roles}
+        return fields.condition(item, known, self.groups)
 
 
 _BASIS = ("id", "reason", "source", "date")
@@ -73,7 +86,7 @@ def exclusions(item: Item, scope: Scope) -> tuple[Exclusion, ...]:
     return tuple(
         Exclusion(
             id=given["id"].text(),
-            when=scope.condition(given["when"]),
+            when=scope.restriction(given["when"]),
             reason=given["reason"].text(),
             source=fields.source(given),
             until=_until(given),  # type: ignore[arg-type]
@@ -88,7 +101,7 @@ def _table_row(item: Item, axis: str, scope: Scope) -> TableRow | None:
     if "values" not in given:
         return None
     return TableRow(
-        when=scope.condition(given["when"]) if "when" in given else Condition(),
+        when=scope.restriction(given["when"]) if "when" in given else Condition(),
         values=fields.patterns(given["values"], axis, scope.roles),
         place=place(item),
     )
@@ -126,7 +139,7 @@ def rules(item: Item, scope: Scope) -> tuple[Rule, ...]:
     return tuple(
         Rule(
             id=given["id"].text(),
-            when=scope.condition(given["when"]),
+            when=scope.restriction(given["when"]),
             include=given["then"].choice(["include", "exclude"]) == "include",
             reason=given["reason"].text(),
             source=fields.source(given),

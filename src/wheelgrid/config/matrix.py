@@ -12,7 +12,7 @@ from wheelgrid.config.axes import place, zipped_names, zips
 from wheelgrid.config.channels import read_channels
 from wheelgrid.config.files import Project, read_yaml
 from wheelgrid.config.runners import decode_runners
-from wheelgrid.config.sections import Parts, all_axes, imported, row_roles_of
+from wheelgrid.config.sections import Parts, all_axes, imported, row_keys, row_roles_of
 from wheelgrid.config.yaml import Faults, Item, nearest
 from wheelgrid.core.accelerator import Accelerator
 from wheelgrid.core.axis import Axis, Role
@@ -167,7 +167,8 @@ def _decode(parts: Parts, channel: str, item: Item) -> Matrix:
     axes = channels.axes(known, zipped)
     row_roles = row_roles_of(known, parts, channels)
     roles = {axis.name: axis.role for axis in known} | row_roles
-    scope = grid.Scope(roles, _groups(parts, roles))
+    late = frozenset(row_keys(known, parts, channels)[1])
+    scope = grid.Scope(roles, _groups(parts, roles), late=late)
     shared = _lists(parts.all, scope)
     lists = {name: _lists(channels.of(name), scope.fork()) for name in channels.names}
     mine = lists.get(channels.chosen, _Lists((), (), (), ()))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wheelgrid.config.axes import axes as read_axes
 from wheelgrid.config.channels import Channels
 from wheelgrid.config.files import read_yaml
-from wheelgrid.config.yaml import Item, nearest
+from wheelgrid.config.yaml import Faults, Item, nearest
 from wheelgrid.core.axis import IMPLICIT_ROLES, Axis, Role
 
-__all__ = ["SHARED", "Parts", "all_axes", "imported", "row_roles_of"]
+__all__ = ["SHARED", "Parts", "all_axes", "imported", "row_keys", "row_roles_of"]
 
 SHARED = ("axes", "zip", "groups", "channels", "exclude", "tables", "add", "derive")
 """What an imported file may hold."""
@@ -72,22 +72,34 @@ def all_axes(parts: Parts, zipped: frozenset[str]) -> tuple[Axis, ...]:
 
 
 def _row_keys(rows: Iterable[Item]) -> dict[str, None]:
-    """The keys of whole rows; what is no row is a fault of another reader."""
+    """The keys of whole rows; it records no fault, the reader of the rows does."""
+    quiet = [replace(section, faults=Faults()) for section in rows]
     return {
         name: None
-        for section in rows
+        for section in quiet
         for row in (section.items() if section.is_list else ())
         for name in (row.entries() if row.is_mapping else ())
     }
 
 
+def row_keys(
+    axes: tuple[Axis, ...], parts: Parts, channels: Channels
+) -> tuple[list[str], list[str]]:
+    """The keys beside the axes that `add` rows bring, and those that only `include` rows bring."""
+    named = {axis.name for axis in axes}
+    added = _row_keys([*parts.all("add"), *channels.all("add")])
+    late = _row_keys([*parts.all("include"), *channels.all("include")])
+    return (
+        [name for name in added if name not in named],
+        [name for name in late if name not in named and name not in added],
+    )
+
+
 def row_roles_of(axes: tuple[Axis, ...], parts: Parts, channels: Channels) -> dict[str, Role]:
     """The roles of the keys that only whole rows bring; `roles` has the last word on them."""
-    sections = [*parts.all("add"), *channels.all("add")]
-    if not axes:
-        sections += [*parts.all("include"), *channels.all("include")]
+    added, late = row_keys(axes, parts, channels)
     named = {axis.name for axis in axes}
-    keys = [name for name in _row_keys(sections) if name not in named]
+    keys = [*added, *(() if axes else late)]
     found = {name: IMPLICIT_ROLES.get(name, Role.TEXT) for name in keys}
     given = parts.one("roles")
     for name, item in given.entries().items() if given is not None else ():

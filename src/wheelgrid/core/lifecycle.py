@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -9,7 +10,7 @@ from enum import StrEnum
 from wheelgrid.core.condition import Condition, Point
 from wheelgrid.core.evidence import Source
 
-__all__ = ["Stage", "StageName", "Sunset"]
+__all__ = ["Stage", "StageName", "State", "Sunset", "build_ended"]
 
 
 class StageName(StrEnum):
@@ -51,12 +52,22 @@ class Stage:
         return f"week of {self.on}" if self.precision == "week" else str(self.on)
 
 
+class State(StrEnum):
+    """How far a sunset is on a day, in order."""
+
+    NOT_ANNOUNCED = "not announced"
+    ANNOUNCED = "announced"
+    UNDER_WAY = "under way"
+    COMPLETE = "complete"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sunset:
     """The end of one axis value: `value` on `axis`, for the cells that `gone` names.
 
-    It ends building. `serve` says that wheels already published stay on the index and the pages,
-    as the last version with the value.
+    It has two switches. After `build_until` nothing with the value is built any more. `serve` says
+    that wheels already published stay on the index and the pages, as the last version with the
+    value; `serve_until`, or without one the last stage, ends that where it is off.
     """
 
     id: str
@@ -68,6 +79,27 @@ class Sunset:
     action: str
     stages: tuple[Stage, ...]
     serve: bool = True
+    build_until: date | None = None
+    serve_until: date | None = None
+
+    def state(self, as_of: date) -> State:
+        """How far it is on a day; a later day never goes back."""
+        begun = sum(stage.has_begun(as_of) for stage in self.stages)
+        if begun == 0:
+            return State.NOT_ANNOUNCED
+        if begun == len(self.stages):
+            return State.COMPLETE
+        return State.ANNOUNCED if begun == 1 else State.UNDER_WAY
+
+    def is_built(self, as_of: date) -> bool:
+        """Whether wheels with the value are still built for cells that it leaves."""
+        return self.build_until is None or as_of <= self.build_until
+
+    def is_served(self, as_of: date) -> bool:
+        """Whether wheels already published stay on the index and the pages."""
+        if self.serve_until is not None:
+            return as_of <= self.serve_until
+        return self.serve or self.state(as_of) is not State.COMPLETE
 
     def concerns(self, cell: Point) -> bool:
         """Whether the cell carries the value that is going away."""
@@ -94,3 +126,8 @@ class Sunset:
     def sources(self) -> tuple[Source, ...]:
         """The sources of all its stages, each once, in order."""
         return tuple(dict.fromkeys(stage.source for stage in self.stages))
+
+
+def build_ended(sunsets: Iterable[Sunset], cell: Point, as_of: date) -> Sunset | None:
+    """The sunset whose build switch is off for a cell; None where the cell is still built."""
+    return next((s for s in sunsets if not s.is_built(as_of) and s.concerns(cell)), None)

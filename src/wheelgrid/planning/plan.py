@@ -13,6 +13,7 @@ from wheelgrid.core.cell import Cell, Row
 from wheelgrid.core.decision import Decision, Reason
 from wheelgrid.core.errors import BadInputError
 from wheelgrid.core.knowledge import Knowledge
+from wheelgrid.core.lifecycle import build_ended
 from wheelgrid.core.matrix import Matrix
 from wheelgrid.core.recipe import Recipe, Unproven
 from wheelgrid.planning.collapse import applies, collapse
@@ -77,6 +78,12 @@ class Plan:
     def gap(self, package: str, cell: Cell) -> str:
         """Why a package has no build for an included cell; empty when it has one."""
         recipe = self.recipes[package]
+        ended = build_ended(self.knowledge.sunsets, cell, self.as_of)
+        if ended is not None:
+            return (
+                f"{ended.axis} {ended.value} is not built after {ended.build_until}; wheels that "
+                "are published stay as the last version"
+            )
         if applies(recipe, cell):
             return ""
         if not recipe.when.matches(cell):
@@ -117,10 +124,9 @@ def make_plan(
     )
     if not matrix.packages:
         return plan
+    built = tuple(c for c in plan.included if not build_ended(knowledge.sunsets, c, as_of))
     builds = tuple(
-        build
-        for name in matrix.packages
-        for build in collapse(recipes[name], plan.included, unproven)
+        build for name in matrix.packages for build in collapse(recipes[name], built, unproven)
     )
     object.__setattr__(plan, "builds", builds)
     return plan

@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
-from enum import StrEnum
 
-from wheelgrid.core.lifecycle import Stage, Sunset
+from wheelgrid.core.lifecycle import Stage, State, Sunset
 from wheelgrid.planning.plan import Plan
 
-__all__ = ["State", "SunsetReport", "state_of", "sunset_reports"]
-
-
-class State(StrEnum):
-    """How far a sunset is on a day."""
-
-    NOT_ANNOUNCED = "not announced"
-    ANNOUNCED = "announced"
-    UNDER_WAY = "under way"
-    COMPLETE = "complete"
-
-
-def state_of(sunset: Sunset, as_of: date) -> State:
-    """The state on a day; a later day never goes back."""
-    begun = [stage for stage in sunset.stages if stage.has_begun(as_of)]
-    if not begun:
-        return State.NOT_ANNOUNCED
-    if len(begun) == len(sunset.stages):
-        return State.COMPLETE
-    return State.ANNOUNCED if len(begun) == 1 else State.UNDER_WAY
+__all__ = ["SunsetReport", "sunset_reports"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SunsetReport:
-    """One sunset on one day: its stages, and the cells that it takes."""
+    """One sunset on one day: its stages, its switches, and the cells that it takes."""
 
     sunset: Sunset
     state: State
     stage: Stage | None
     ahead: Stage | None
     due: tuple[Stage, ...]
+    built: bool
+    served: bool
     included: tuple[str, ...]
     gone: tuple[str, ...]
 
@@ -63,10 +44,12 @@ def sunset_reports(plan: Plan, *, within: int) -> tuple[SunsetReport, ...]:
         found.append(
             SunsetReport(
                 sunset=sunset,
-                state=state_of(sunset, plan.as_of),
+                state=sunset.state(plan.as_of),
                 stage=sunset.stage(plan.as_of),
                 ahead=sunset.next_stage(plan.as_of),
                 due=tuple(sorted(due, key=lambda stage: stage.on)),
+                built=sunset.is_built(plan.as_of),
+                served=sunset.is_served(plan.as_of),
                 included=tuple(d.cell.id for d in concerned if d.included),
                 gone=tuple(
                     d.cell.id

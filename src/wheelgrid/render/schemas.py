@@ -9,6 +9,7 @@ from typing import Any
 from wheelgrid.core.decision import Reason
 from wheelgrid.core.evidence import Kind
 from wheelgrid.core.lifecycle import StageName
+from wheelgrid.core.lifecycle import State as SunsetState
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.recipe import Abi
 from wheelgrid.core.rung import Outcome, Rung
@@ -17,6 +18,8 @@ from wheelgrid.lint.rule import Scope, Severity
 from wheelgrid.render.matrix_schema import matrix_schema
 from wheelgrid.render.resolve_schema import resolve_schema
 from wheelgrid.reports.model import State
+from wheelgrid.scan.mention import Confidence
+from wheelgrid.scan.reliance import Kind as Reliance
 
 __all__ = ["schema_texts"]
 
@@ -224,9 +227,13 @@ def _sunset() -> Schema:
     )
     sunset = _object(
         {
-            **dict.fromkeys(("id", "axis", "value", "state", "last_release"), _TEXT),
+            **dict.fromkeys(("id", "axis", "value", "last_release"), _TEXT),
+            "state": _enum(SunsetState),
             **dict.fromkeys(("reason", "action"), _TEXT),
-            "serve": _FLAG,
+            **dict.fromkeys(("stage", "next_stage"), _or_null(_enum(StageName))),
+            **dict.fromkeys(("build", "serve", "needs_action"), _FLAG),
+            **dict.fromkeys(("build_until", "serve_until"), _or_null(day)),
+            "days_left": _or_null({"type": "integer"}),
             "stages": _list(stage),
             "due": _list(_enum(StageName)),
             "included": _list(_POINT_ID),
@@ -235,23 +242,37 @@ def _sunset() -> Schema:
     )
     finding = _object(
         {
-            **dict.fromkeys(("file", "kind", "value", "sunset", "message", "fix"), _TEXT),
+            **dict.fromkeys(("file", "value", "sunset", "message", "fix"), _TEXT),
+            "kind": _enum(Reliance),
+            "confidence": _enum(Confidence),
             "line": _COUNT,
             "column": _COUNT,
             "cells": _map(_COUNT),
         }
     )
+    release = _object(
+        {
+            **dict.fromkeys(("project", "sunset", "value", "newest"), _TEXT),
+            "publish": _object({"version": {"type": "string"}, "requires_python": _TEXT}),
+            **dict.fromkeys(("yank", "lacking", "unknown"), _list(_TEXT)),
+            "picks": _object(dict.fromkeys(("before", "published", "after"), _TEXT)),
+            "needs_action": _FLAG,
+        }
+    )
+    note = _object({"file": _TEXT, "why": _TEXT})
     head = {"schema_version": _version(1), "as_of": day, "within": _COUNT}
     return {
         "oneOf": [
             _object({**head, "sunsets": _list(sunset)}),
+            _object({**head, "releases": _list(release)}),
             _object(
                 {
                     **head,
                     "values": _list(_TEXT),
+                    "not_searched": _list(_TEXT),
                     "findings": _list(finding),
                     "looked_at": _list(_TEXT),
-                    "unread": _list(_object({"file": _TEXT, "why": _TEXT})),
+                    **dict.fromkeys(("unread", "unknown", "left_out"), _list(note)),
                 }
             ),
         ]
@@ -385,7 +406,7 @@ _SCHEMAS = {
     "plan": ("What `wheelgrid plan --json` prints.", _plan),
     "selection": ("What `wheelgrid plan --coverage ... --json` prints.", _selection),
     "diff": ("What `wheelgrid diff --json` prints.", _diff),
-    "sunset": ("What `wheelgrid sunset --json` prints, with and without --project.", _sunset),
+    "sunset": ("What `wheelgrid sunset --json` prints, also with --project or --files.", _sunset),
     "explain": ("What `wheelgrid explain --json` prints.", _explain),
     "run": ("What `wheelgrid build --json` and `wheelgrid test --json` print.", _run),
     "audit": ("What `wheelgrid audit --json` prints.", _audit),

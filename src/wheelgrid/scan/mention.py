@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["Mention", "What", "line_mentions", "locate"]
+__all__ = ["Confidence", "Mention", "Source", "What", "line_mentions"]
+
+
+_PRINTS = re.compile(r"(?:RUN\s{1,3})?(?:@)?(?:echo|printf)\s")
 
 
 class What(StrEnum):
@@ -26,6 +30,13 @@ class What(StrEnum):
     TEXT = "text"
 
 
+class Confidence(StrEnum):
+    """Whether a file was read as what it is, or line by line because it could not be."""
+
+    HIGH = "high"
+    LOW = "low"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
     """A text at a place. `unquoted` marks a number that YAML reads otherwise than written."""
@@ -37,32 +48,62 @@ class Mention:
     text: str
     context: str = ""
     unquoted: bool = False
+    confidence: Confidence = Confidence.HIGH
 
 
-def locate(lines: list[str], needle: str, start: int = 0) -> tuple[int, int]:
-    """Line and column, from 1, of a text at or after a line; (1, 1) where it is not found."""
-    for index in range(start, len(lines)):
-        column = lines[index].find(needle)
-        if column >= 0:
-            return index + 1, column + 1
-    return 1, 1
+@dataclass(slots=True)
+class Source:
+    """One file on its way through a reader; `unknown` takes what of it could not be read."""
+
+    file: str
+    text: str
+    unknown: list[str] = field(default_factory=list)
+
+    def mention(
+        self, what: What, text: str, place: tuple[int, int], *, context: str = ""
+    ) -> Mention:
+        """A mention in this file, at a line and a column, both from 1."""
+        line, column = place
+        return Mention(
+            file=self.file, line=line, column=column, what=what, text=text, context=context
+        )
+
+    def lines(self, what: What, *, context: str = "", sure: bool = True) -> Iterator[Mention]:
+        """A mention for each line."""
+        confidence = Confidence.HIGH if sure else Confidence.LOW
+        return line_mentions(
+            self.file, self.text.splitlines(), what, context=context, confidence=confidence
+        )
 
 
 def line_mentions(
-    file: str, lines: list[str], what: What, *, comment: str = "#", context: str = ""
+    file: str,
+    lines: list[str],
+    what: What,
+    *,
+    context: str = "",
+    confidence: Confidence = Confidence.HIGH,
 ) -> Iterator[Mention]:
-    """Every line without its comment; empty ones are left out."""
+    """Every line without its comment; empty ones, and what is only printed, are left out."""
     for number, line in enumerate(lines, 1):
-        head, mark, _ = line.partition(comment) if comment else (line, "", "")
-        # A mark inside a word is none: URLs have fragments, and colours have hashes.
-        text = line if mark and head and not head[-1].isspace() else head
-        if text.strip():
-            column = len(text) - len(text.lstrip()) + 1
-            yield Mention(
-                file=file,
-                line=number,
-                column=column,
-                what=what,
-                text=text.rstrip(),
-                context=context,
-            )
+        text = _without_comment(line)
+        bare = text.strip()
+        if not bare or (_PRINTS.match(bare) and not set(bare) & set("|>&;")):
+            continue
+        yield Mention(
+            file=file,
+            line=number,
+            column=len(text) - len(text.lstrip()) + 1,
+            what=what,
+            text=bare,
+            context=context,
+            confidence=confidence,
+        )
+
+
+def _without_comment(line: str) -> str:
+    """The line up to a `#` that begins a comment; one inside a word or URL begins none."""
+    at = line.find("#")
+    while at > 0 and not line[at - 1].isspace():
+        at = line.find("#", at + 1)
+    return line if at < 0 else line[:at]

@@ -1,201 +1,187 @@
-"""Walks a project, reads the files that can pin a version, and judges them. Bounded, read only."""
+"""Reads the files of a project that can pin a version, and judges them against the sunsets."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from wheelgrid.core.lifecycle import Sunset
-from wheelgrid.scan import ini_files, python_files, toml_files, yaml_files
-from wheelgrid.scan.judge import Kind, Reliance, allows, judge
-from wheelgrid.scan.mention import Mention, What, line_mentions
+from wheelgrid.scan.judge import judge
+from wheelgrid.scan.mention import Mention, Source, What
+from wheelgrid.scan.python_value import allows
+from wheelgrid.scan.readers import is_generated, is_workflow, reader_of
+from wheelgrid.scan.reliance import Kind, Reliance
+from wheelgrid.scan.tree import MAX_BYTES, MAX_FILES, open_tree
+from wheelgrid.scan.workflow_cells import CellBudget, JobMatrix, job_matrices
+from wheelgrid.scan.yaml_files import meaning
 
 __all__ = ["MAX_BYTES", "MAX_FILES", "Scan", "scan_project"]
 
-MAX_BYTES = 1024 * 1024
-"""Largest file that is read; what pins a version is written by hand."""
-MAX_FILES = 5000
-"""Most files that are read; more are counted and named as not looked at."""
-_MAX_DEPTH = 12
-_MAX_VISITED = 200_000
-_SKIPPED_FOLDERS = {
-    *(".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__"),
-    *("build", "dist", "site-packages", ".mypy_cache", ".ruff_cache", "third_party", "csrc"),
-}
-
-Reader = Callable[[str, str], Iterator[Mention]]
-
-
-def _plain(what: What, context: str = "") -> Reader:
-    def read(text: str, file: str) -> Iterator[Mention]:
-        return line_mentions(file, text.splitlines(), what, context=context)
-
-    return read
-
-
-_READERS: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
-    (re.compile(pattern), reader)
-    for pattern, reader in (
-        (r"(.*/)?pyproject\.toml\Z", toml_files.pyproject),
-        (r"(.*/)?Pipfile\Z", toml_files.pipfile),
-        (r"(.*/)?setup\.py\Z", python_files.setup_py),
-        (r"(.*/)?noxfile\.py\Z", python_files.noxfile),
-        (r"(.*/)?setup\.cfg\Z", ini_files.setup_cfg),
-        (r"(.*/)?tox\.ini\Z", ini_files.tox_ini),
-        (r"(.*/)?(PKG-INFO|METADATA)\Z", ini_files.metadata),
-        (r"(.*/)?(meta|recipe)\.ya?ml\Z", yaml_files.conda_recipe),
-        (
-            r"(.*/)?(\.github/.*|action|environment[^/]*|conda_build_config)\.ya?ml\Z",
-            yaml_files.any_yaml,
-        ),
-        (r"(.*/)?\.(readthedocs|pre-commit-config|gitlab-ci)\.ya?ml\Z", yaml_files.any_yaml),
-        (r"(.*/)?(readthedocs|azure-pipelines[^/]*|appveyor)\.ya?ml\Z", yaml_files.any_yaml),
-        (r"(.*/)?\.circleci/.*\.ya?ml\Z", yaml_files.any_yaml),
-        (r"(.*/)?(Dockerfile|Containerfile)([.-][^/]*)?\Z", _plain(What.TEXT, "image")),
-        (r"(.*/)?[^/]*\.(Dockerfile|dockerfile)\Z", _plain(What.TEXT, "image")),
-        (r"(.*/)?\.python-version\Z", _plain(What.PYTHON, ".python-version")),
-        (r"(.*/)?runtime\.txt\Z", _plain(What.PYTHON, "runtime.txt")),
-        (r"(.*/)?(requirements|constraints)[^/]*\.(txt|in)\Z", _plain(What.REQUIREMENT)),
-        (r"(.*/)?requirements/[^/]*\.(txt|in)\Z", _plain(What.REQUIREMENT)),
-    )
-)
-_METADATA = re.compile(r"(.*/)?[^/]+\.(egg-info|dist-info)/")
+_TORCH = re.compile(r"(?i)(?<![A-Za-z0-9])(?:py|lib)?torch(?![A-Za-z0-9])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What a project relies on, which files were looked at, and which could not be read."""
+    """What a project relies on, which files were looked at, and what could not be read.
+
+    `unread` are files; `unknown` are parts of files that were looked at; `left_out` are folders.
+    """
 
     found: tuple[Reliance, ...]
     looked_at: tuple[str, ...]
     unread: tuple[tuple[str, str], ...]
+    unknown: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
-def _walk(root: Path) -> Iterator[str]:
-    """Files below the root by relative name, in order; links are not followed."""
-    visited = 0
-    for folder, folders, files in os.walk(root, followlinks=False):
-        depth = len(Path(folder).relative_to(root).parts)
-        folders[:] = sorted(f for f in folders if f not in _SKIPPED_FOLDERS and depth < _MAX_DEPTH)
-        for name in sorted(files):
-            visited += 1
-            if visited > _MAX_VISITED:
-                return
-            path = Path(folder) / name
-            if not path.is_symlink():
-                yield path.relative_to(root).as_posix()
+@dataclass(slots=True)
+class _Reading:
+    """Everything that the readers gave, by file."""
+
+    mentions: dict[str, list[Mention]] = field(default_factory=dict)
+    matrices: dict[str, list[JobMatrix]] = field(default_factory=dict)
+    unread: list[tuple[str, str]] = field(default_factory=list)
+    unknown: list[tuple[str, str]] = field(default_factory=list)
+    torch: bool = False
+    budget: CellBudget = field(default_factory=CellBudget)
+
+    def add(self, name: str, text: str) -> None:
+        """Read one file."""
+        reader = reader_of(name)
+        if reader is None:
+            return
+        source = Source(name, text)
+        self.mentions[name] = list(reader(source))
+        if is_workflow(name):
+            self.matrices[name] = job_matrices(
+                text, name, budget=self.budget, unknown=source.unknown
+            )
+        self.unknown += [(name, what) for what in source.unknown]
+        self.torch = self.torch or _TORCH.search(text) is not None
 
 
-def _reader(name: str) -> Reader | None:
-    """The reader of a file, by its name; egg-info beside its own sources says nothing new."""
-    if _METADATA.match(name):
-        return None
-    return next((reader for pattern, reader in _READERS if pattern.match(name)), None)
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]
 
 
-def _read(path: Path) -> tuple[str, str]:
-    """The text of a file, or why it could not be read."""
-    try:
-        with path.open("rb") as handle:
-            data = handle.read(MAX_BYTES + 1)
-    except OSError as error:
-        return "", error.strerror or "cannot be read"
-    if len(data) > MAX_BYTES:
-        return "", f"larger than {MAX_BYTES} bytes"
-    if b"\0" in data:
-        return "", "binary"
-    try:
-        return data.decode("utf-8-sig"), ""
-    except UnicodeDecodeError as error:
-        return "", f"not UTF-8: byte {error.start}"
+def _drop_repeated_claims(reading: _Reading) -> None:
+    """`setup()` without python_requires is no gap where a file beside it has the range.
+
+    Where none has it, one finding is enough for a folder: pyproject.toml, setup.cfg, setup.py.
+    """
+    order = ("pyproject.toml", "setup.cfg", "setup.py")
+    ranged, gaps = set[str](), dict[str, list[str]]()
+    for name, given in reading.mentions.items():
+        if name.rpartition("/")[2] not in order:
+            continue
+        kinds = {m.what for m in given}
+        if What.REQUIRES_PYTHON in kinds:
+            ranged.add(_folder(name))
+        if What.NO_REQUIRES_PYTHON in kinds:
+            gaps.setdefault(_folder(name), []).append(name)
+    for folder, names in gaps.items():
+        names.sort(key=lambda name: order.index(name.rpartition("/")[2]))
+        # A [project] table speaks for itself: what setup.py says then does not count.
+        own = names[0].endswith("pyproject.toml")
+        keep = {names[0]} if own or folder not in ranged else set[str]()
+        for name in names:
+            if name not in keep:
+                reading.mentions[name] = [
+                    m for m in reading.mentions[name] if m.what is not What.NO_REQUIRES_PYTHON
+                ]
 
 
-def _supported(mentions: list[Mention], sunsets: tuple[Sunset, ...]) -> frozenset[str]:
-    """The Pythons in sunset that the project admits; all of them where it says nothing."""
-    floors = [m.text for m in mentions if m.what is What.REQUIRES_PYTHON]
+def _ranges(reading: _Reading) -> dict[str, list[str]]:
+    """Folder -> the ranges of Python that its metadata declares."""
+    found: dict[str, list[str]] = {}
+    for name, given in reading.mentions.items():
+        for one in given:
+            if one.what is What.REQUIRES_PYTHON and one.context != "python_min":
+                found.setdefault(_folder(name), []).append(one.text)
+    return found
+
+
+def _admitted(
+    name: str, ranges: dict[str, list[str]], sunsets: tuple[Sunset, ...]
+) -> frozenset[str]:
+    """The Pythons in sunset that the nearest declared range admits; all without a range."""
+    folder = _folder(name)
+    while folder and folder not in ranges:
+        folder = _folder(folder)
+    given = ranges.get(folder, [])
     return frozenset(
         s.value
         for s in sunsets
-        if s.axis == "python" and (not floors or any(allows(f, s.value) for f in floors))
+        if s.axis == "python"
+        and (not given or any(allows(text, s.value) is not False for text in given))
     )
 
 
-def _counted(found: list[Reliance], text: str, file: str) -> Iterator[Reliance]:
+def _carries(sunset: Sunset, path: tuple[str, ...], text: str) -> bool:
+    """Whether a value of a matrix, under its keys, is the one in sunset."""
+    what = meaning(path, text)
+    mention = Mention(file="", line=1, column=1, what=what, text=text)
+    judged = judge([mention], (sunset,), admitted=frozenset(), torch=False)
+    return any(one.kind is Kind.PIN for one in judged)
+
+
+def _counted(
+    judged: list[Reliance], matrices: list[JobMatrix], sunsets: tuple[Sunset, ...]
+) -> Iterator[Reliance]:
     """Findings inside a workflow's matrix say how many of its cells have the value."""
-    counts = yaml_files.matrix_counts(text, file)
-    for one in found:
-        cells: dict[str, int] = {}
-        for job, (rows, line) in counts.items():
-            spellings = {one.value, _as_number(one.value)}
-            hits = sum(any(str(v) in spellings for v in row.values()) for row in rows)
-            if hits and line <= one.line:
-                cells = {"job": len(rows), "with_value": hits}
-                suffix = f" ({hits} of {len(rows)} cells of job {job})"
-                if one.kind is Kind.PIN and _inside(counts, job, one.line):
-                    one = replace(one, message=one.message + suffix, cells=cells)  # noqa: PLW2901
-                    break
-        yield one
-
-
-def _as_number(value: str) -> str:
-    """3.10 as YAML reads it without quotes."""
-    try:
-        return str(float(value))
-    except ValueError:
-        return value
-
-
-def _inside(counts: dict[str, tuple[list[dict[str, object]], int]], job: str, line: int) -> bool:
-    """Whether a line is in the matrix of a job: after it begins, before the next one does."""
-    starts = sorted(start for _, start in counts.values())
-    own = counts[job][1]
-    following = [start for start in starts if start > own]
-    return own <= line and (not following or line < following[0])
-
-
-def scan_project(root: Path, sunsets: tuple[Sunset, ...]) -> Scan:
-    """Read every file of a project that can pin a version, and judge it against the sunsets."""
-    looked: list[str] = []
-    unread: list[tuple[str, str]] = []
-    mentions: dict[str, list[Mention]] = {}
-    texts: dict[str, str] = {}
-    for name in _walk(root):
-        reader = _reader(name)
-        if reader is None:
+    by_id = {s.id: s for s in sunsets}
+    for one in judged:
+        matrix = next((m for m in matrices if m.first <= one.line <= m.last), None)
+        if matrix is None or one.kind is not Kind.PIN:
+            yield one
             continue
-        if len(looked) >= MAX_FILES:
-            unread.append((name, f"more than {MAX_FILES} files"))
-            continue
-        text, problem = _read(root / name)
-        if problem:
-            unread.append((name, problem))
-            continue
-        looked.append(name)
-        texts[name] = text
-        mentions[name] = list(reader(text, name))
-    supports = _supported([m for found in mentions.values() for m in found], sunsets)
-    found: list[Reliance] = []
-    for name, given in mentions.items():
-        judged = list(judge(iter(given), sunsets, supports=supports))
-        if ".github/workflows/" in name:
-            judged = list(_counted(judged, texts[name], name))
-        found += judged
-    ordered = sorted(_once(found), key=lambda r: (r.file, r.line, r.column, r.kind, r.sunset))
-    return Scan(found=tuple(ordered), looked_at=tuple(looked), unread=tuple(unread))
+        sunset = by_id[one.sunset]
+        hits = matrix.having(lambda path, text, s=sunset: _carries(s, path, text))  # type: ignore[misc]
+        if not hits:
+            continue  # every such cell is excluded: nothing runs with it
+        suffix = f" ({hits} of {len(matrix.cells)} cells of job {matrix.job})"
+        cells = {"job": len(matrix.cells), "with_value": hits}
+        yield replace(one, message=one.message + suffix, cells=cells)
 
 
 def _once(found: list[Reliance]) -> list[Reliance]:
     """Findings without repeats: one line may be read in two ways, and PKG-INFO is generated."""
     seen: dict[tuple[str, int, str, str], Reliance] = {}
-    written = {(one.kind, one.sunset) for one in found if not _is_generated(one.file)}
+    written = {(one.kind, one.sunset) for one in found if not is_generated(one.file)}
     for one in found:
-        if not _is_generated(one.file) or (one.kind, one.sunset) not in written:
+        if not is_generated(one.file) or (one.kind, one.sunset) not in written:
             seen.setdefault((one.file, one.line, one.kind, one.sunset), one)
     return list(seen.values())
 
 
-def _is_generated(file: str) -> bool:
-    return file.rpartition("/")[2] in {"PKG-INFO", "METADATA"}
+def _judged(reading: _Reading, sunsets: tuple[Sunset, ...]) -> Iterator[Reliance]:
+    ranges = _ranges(reading)
+    declares = any(m.what is What.REQUIREMENT for given in reading.mentions.values() for m in given)
+    torch = reading.torch or not declares
+    for name, given in reading.mentions.items():
+        admitted = _admitted(name, ranges, sunsets)
+        judged = list(judge(given, sunsets, admitted=admitted, torch=torch))
+        yield from _counted(judged, reading.matrices.get(name, []), sunsets)
+
+
+def scan_project(root: Path, sunsets: tuple[Sunset, ...]) -> Scan:
+    """Read every file of a folder, sdist or wheel that can pin a version, and judge it."""
+    reading = _Reading()
+    tree = open_tree(root, lambda name: reader_of(name) is not None)
+    for entry in tree.files:
+        if entry.problem:
+            reading.unread.append((entry.name, entry.problem))
+        else:
+            reading.add(entry.name, entry.text)
+    _drop_repeated_claims(reading)
+    found = _once(list(_judged(reading, sunsets)))
+    found.sort(key=lambda r: (r.file, r.line, r.column, r.kind, r.sunset))
+    return Scan(
+        found=tuple(found),
+        looked_at=tuple(reading.mentions),
+        unread=tuple(reading.unread),
+        unknown=tuple(reading.unknown),
+        left_out=tuple(sorted(tree.left_out.items())),
+    )

@@ -1,83 +1,36 @@
-"""setup.py and noxfile.py, read as syntax trees; nothing is executed."""
+"""setup.py, noxfile.py and conf.py-like files, read as syntax trees; nothing is executed."""
 
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterator
 
-from wheelgrid.scan.mention import Mention, What
+from wheelgrid.scan.constants import Constants, Found
+from wheelgrid.scan.mention import Mention, Source, What
+from wheelgrid.scan.text_files import undecoded
 
 __all__ = ["noxfile", "setup_py"]
 
-_LISTS = {
+_WHAT = {
+    "python_requires": What.REQUIRES_PYTHON,
     "classifiers": What.CLASSIFIER,
     "install_requires": What.REQUIREMENT,
     "setup_requires": What.REQUIREMENT,
+    "extras_require": What.REQUIREMENT,
+    "tests_require": What.REQUIREMENT,
 }
+_TARGET = "MACOSX_DEPLOYMENT_TARGET"
 
 
-def _tree(text: str) -> ast.Module | None:
+def _tree(source: Source) -> ast.Module | None:
     try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a foreign file's escapes are not our concern
+            return ast.parse(source.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        source.unknown.append(f"is not Python 3, so it was read by line: {type(error).__name__}")
         return None
-
-
-def _strings(node: ast.AST) -> Iterator[ast.Constant]:
-    """Every text in an expression."""
-    for child in ast.walk(node):
-        if isinstance(child, ast.Constant) and isinstance(child.value, str):
-            yield child
-
-
-def _mention(file: str, node: ast.Constant, what: What) -> Mention:
-    return Mention(
-        file=file,
-        line=node.lineno,
-        column=node.col_offset + 1,
-        what=what,
-        text=str(node.value),
-    )
-
-
-def _assigned(tree: ast.Module) -> dict[str, ast.expr]:
-    """Names of the module and the expressions that they are given; the last one holds."""
-    found: dict[str, ast.expr] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    found[target.id] = node.value
-    return found
-
-
-def setup_py(text: str, file: str) -> Iterator[Mention]:
-    """`python_requires`, classifiers and requirements of every call of `setup`."""
-    tree = _tree(text)
-    if tree is None:
-        return
-    names = _assigned(tree)
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or _called(node) != "setup":
-            continue
-        given = {k.arg: k.value for k in node.keywords if k.arg}
-        resolved = {
-            k: names.get(v.id, v) if isinstance(v, ast.Name) else v for k, v in given.items()
-        }
-        if "python_requires" in resolved:
-            for constant in _strings(resolved["python_requires"]):
-                yield _mention(file, constant, What.REQUIRES_PYTHON)
-        elif not any(k.arg is None for k in node.keywords):
-            yield Mention(
-                file=file,
-                line=node.lineno,
-                column=node.col_offset + 1,
-                what=What.NO_REQUIRES_PYTHON,
-                text="setup()",
-            )
-        for name, what in _LISTS.items():
-            for constant in _strings(resolved[name]) if name in resolved else ():
-                yield _mention(file, constant, what)
 
 
 def _called(node: ast.Call) -> str:
@@ -87,20 +40,90 @@ def _called(node: ast.Call) -> str:
     return function.id if isinstance(function, ast.Name) else ""
 
 
-def noxfile(text: str, file: str) -> Iterator[Mention]:
-    """`python=[...]` of sessions, also through a name of the module."""
-    tree = _tree(text)
+def _keywords(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Named arguments of a call, and the entries of a dict that may be given to one."""
+    if isinstance(node, ast.Call) and _called(node) in {"setup", "dict"}:
+        for keyword in node.keywords:
+            if keyword.arg:
+                yield keyword.arg, keyword.value
+    elif isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                yield key.value, value
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        index = node.targets[0].slice
+        if isinstance(index, ast.Constant) and isinstance(index.value, str):
+            yield index.value, node.value
+
+
+def _given(source: Source, constants: Constants, name: str, value: ast.expr) -> Iterator[Mention]:
+    """The texts of one argument; what is computed is said, not guessed."""
+    computed = False
+    for found in constants.texts(value):
+        if found is None:
+            computed = True
+        else:
+            yield source.mention(_WHAT[name], found.text, found.place)
+    if computed and name == "python_requires":
+        source.unknown.append(f"line {value.lineno}: {name} is computed, and nothing here is run")
+
+
+def _target(constants: Constants, node: ast.AST) -> Found | None:
+    """`os.environ["MACOSX_DEPLOYMENT_TARGET"] = "11.0"`, or `setdefault`."""
+    value: ast.expr | None = None
+    if isinstance(node, ast.Assign):
+        value = dict(_keywords(node)).get(_TARGET)
+    elif isinstance(node, ast.Call) and _called(node) == "setdefault" and len(node.args) > 1:
+        first = node.args[0]
+        if isinstance(first, ast.Constant) and first.value == _TARGET:
+            value = node.args[1]
+    return next(constants.texts(value), None) if value is not None else None
+
+
+def setup_py(source: Source) -> Iterator[Mention]:
+    """`python_requires`, classifiers and requirements of `setup`, wherever they are written."""
+    tree = _tree(source)
     if tree is None:
+        yield from undecoded(source)
         return
-    names = _assigned(tree)
+    constants = Constants(tree)
+    declared, calls = False, []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _called(node) == "setup":
+            calls.append(node)
+        for name, value in _keywords(node):
+            if name in _WHAT:
+                declared |= name == "python_requires"
+                yield from _given(source, constants, name, value)
+        target = _target(constants, node)
+        if target is not None:
+            yield source.mention(What.MACOS, target.text, target.place, context=_TARGET)
+    for node in calls[:1] if not declared else ():
+        place = (node.lineno, node.col_offset + 1)
+        if any(k.arg is None for k in node.keywords):
+            source.unknown.append(f"line {node.lineno}: setup(**...) is computed")
+        else:
+            yield source.mention(What.NO_REQUIRES_PYTHON, "setup()", place)
+
+
+def noxfile(source: Source) -> Iterator[Mention]:
+    """`python=[...]` of sessions, parametrised Pythons, and what sessions run."""
+    tree = _tree(source)
+    if tree is None:
+        yield from undecoded(source)
+        return
+    constants = Constants(tree)
     seen: set[tuple[int, int]] = set()
     for node in ast.walk(tree):
-        for keyword in node.keywords if isinstance(node, ast.Call) else ():
-            if keyword.arg not in {"python", "venv_python"}:
-                continue
-            value = keyword.value
-            value = names.get(value.id, value) if isinstance(value, ast.Name) else value
-            for constant in _strings(value):
-                if (constant.lineno, constant.col_offset) not in seen:
-                    seen.add((constant.lineno, constant.col_offset))
-                    yield _mention(file, constant, What.PYTHON)
+        if not isinstance(node, ast.Call):
+            continue
+        values = [k.value for k in node.keywords if k.arg in {"python", "venv_python"}]
+        if _called(node) == "parametrize" and len(node.args) > 1:
+            first = node.args[0]
+            if isinstance(first, ast.Constant) and first.value == "python":
+                values.append(node.args[1])
+        for value in values:
+            for found in constants.texts(value):
+                if found is not None and found.place not in seen:
+                    seen.add(found.place)
+                    yield source.mention(What.PYTHON, found.text, found.place, context="nox")

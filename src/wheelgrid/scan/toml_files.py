@@ -1,119 +1,268 @@
-"""pyproject.toml and Pipfile: metadata, cibuildwheel, and the targets of other tools."""
+"""pyproject.toml, Pipfile, tox.toml, uv.toml, pixi.toml and mise.toml."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from wheelgrid.scan.mention import Mention, What, locate
+from wheelgrid.scan.ini_files import tox_options
+from wheelgrid.scan.mention import Mention, Source, What
+from wheelgrid.scan.text_files import dependency, undecoded
+from wheelgrid.scan.toml_places import Leaf, leaves
 
-__all__ = ["pipfile", "pyproject"]
+__all__ = ["mise_toml", "pipfile", "pixi_toml", "pyproject", "tox_toml", "uv_toml"]
 
-_TARGETS = ("target-version", "python_version", "python-version", "pythonVersion", "py_version")
-_SELECTORS = ("build", "skip", "test-skip", "select")
+Names = tuple[str, ...]
+Meaning = tuple[What, str] | None
+
+_TARGETS = {
+    "target-version", "python_version", "python-version", "pythonVersion", "py_version",
+    "py-version",
+}  # fmt: skip
+_SELECTORS = {"build", "select"}
+_COMMANDS = {"scripts", "tasks", "commands", "cmd", "before-all", "before-build", "test-command"}
+_POETRY_GROUPS = {"dependencies", "dev-dependencies"}
 
 
-def _load(text: str) -> dict[str, Any]:
+def _project(names: Names) -> Meaning:
+    match names:
+        case ("requires-python",):
+            return What.REQUIRES_PYTHON, "requires-python"
+        case ("classifiers",):
+            return What.CLASSIFIER, ""
+        case ("dependencies",) | ("optional-dependencies", _):
+            return What.REQUIREMENT, ""
+        case _:
+            return None
+
+
+def _cibuildwheel(names: Names) -> Meaning:
+    last = names[-1]
+    if last in _SELECTORS:  # a selector that skips the value relies on nothing
+        return What.SELECTOR, f"cibuildwheel {last}"
+    if last == "MACOSX_DEPLOYMENT_TARGET":
+        return What.MACOS, last
+    if last in {"test-requires", "test-groups"}:
+        return What.REQUIREMENT, ""
+    return None if "skip" in last else (What.TEXT, f"cibuildwheel {last}")
+
+
+def _poetry(names: Names) -> Meaning:
+    match names:
+        case (group, "python", *_) if group in _POETRY_GROUPS:
+            return What.REQUIRES_PYTHON, "python"
+        case ("group", _, "dependencies", "python", *_):
+            return What.REQUIRES_PYTHON, "python"
+        case ("classifiers",):
+            return What.CLASSIFIER, ""
+        case ("source", "url"):
+            return What.TEXT, "poetry source"
+        case _:
+            return None
+
+
+def _uv(names: Names) -> Meaning:
+    match names:
+        case ("dev-dependencies" | "constraint-dependencies" | "override-dependencies",):
+            return What.REQUIREMENT, ""
+        case ("index", "url") | ("index-url" | "extra-index-url" | "find-links",):
+            return What.TEXT, "uv index"
+        case ("sources", *_) if names[-1] in {"index", "url"}:
+            return What.TEXT, "uv source"
+        case ("pip", "python-version"):
+            return What.PYTHON, "uv pip python-version"
+        case ("pip", "index-url" | "extra-index-url" | "torch-backend"):
+            return What.TEXT, "uv index"
+        case _:
+            return None
+
+
+def _hatch(names: Names) -> Meaning:
+    match names:
+        case ("envs", _, "matrix", "python" | "py") | ("envs", _, "python"):
+            return What.PYTHON, "hatch environment"
+        case ("envs", _, "dependencies" | "extra-dependencies"):
+            return What.REQUIREMENT, ""
+        case _:
+            return None
+
+
+def _pdm(names: Names) -> Meaning:
+    match names:
+        case ("dev-dependencies", _):
+            return What.REQUIREMENT, ""
+        case ("source", "url"):
+            return What.TEXT, "pdm source"
+        case _:
+            return None
+
+
+def _tox(names: Names) -> Meaning:
+    match names:
+        case ("env_list" | "envlist",) | ("env", _, "base_python"):
+            return What.ENVIRONMENT, "tox"
+        case ("env_run_base", "deps") | ("env", _, "deps"):
+            return What.REQUIREMENT, ""
+        case ("gh", "python", *_):
+            return What.ENVIRONMENT, "tox gh"
+        case _:
+            return None
+
+
+def _pixi(names: Names) -> Meaning:
+    if names[-1] in {"python", "version"} and "dependencies" in names and "python" in names:
+        return What.REQUIRES_PYTHON, "pixi python"
+    if names[-1] in {"url", "index", "index-url", "extra-index-urls"}:
+        return What.TEXT, "pixi index"
+    return None
+
+
+_TOOLS: dict[str, Callable[[Names], Meaning]] = {
+    "cibuildwheel": _cibuildwheel,
+    "poetry": _poetry,
+    "uv": _uv,
+    "hatch": _hatch,
+    "pdm": _pdm,
+    "tox": _tox,
+    "pixi": _pixi,
+}
+
+
+def _tool(names: Names) -> Meaning:
+    name, rest = names[0], names[1:]
+    own = _TOOLS.get(name)
+    found = own(rest) if own is not None and rest else None
+    if found is not None:
+        return found
+    if rest and rest[-1] in _TARGETS:
+        return What.TARGET, f"tool.{name}"
+    if _COMMANDS.intersection(rest):
+        return What.TEXT, f"tool.{name}"
+    return None
+
+
+def _meaning(names: Names) -> Meaning:
+    match names:
+        case ("project", *rest) if rest:
+            return _project(tuple(rest))
+        case ("build-system", "requires") | ("dependency-groups", _):
+            return What.REQUIREMENT, ""
+        case ("tool", *rest) if rest:
+            return _tool(tuple(rest))
+        case _:
+            return None
+
+
+def _decoded(source: Source) -> tuple[list[Leaf], dict[str, Any]] | None:
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, ValueError, RecursionError):
-        return {}
+        return leaves(source.text)
+    except (ValueError, RecursionError) as error:
+        source.unknown.append(f"is not TOML, so it was read by line: {str(error)[:120]}")
+        return None
 
 
-class _Toml:
-    """One file; places are found by the text of a value, after its key where that is known."""
+def _mentions(source: Source, meaning: Callable[[Names], Meaning]) -> Iterator[Mention]:
+    decoded = _decoded(source)
+    if decoded is None:
+        yield from undecoded(source)
+        return
+    for leaf in decoded[0]:
+        found = meaning(leaf.names)
+        if found is None:
+            continue
+        what, context = found
+        for offset, line in enumerate(leaf.text.split("\n")):
+            if line.strip():
+                column = leaf.column if offset == 0 else 1
+                place = (leaf.line + offset, column)
+                yield source.mention(what, line.strip(), place, context=context)
 
-    def __init__(self, text: str, file: str) -> None:
-        self.lines = text.splitlines()
-        self.file = file
 
-    def mention(self, what: What, text: str, *, key: str = "", context: str = "") -> Mention:
-        """A mention at the first line that holds the text, at or after the key."""
-        start = 0
-        if key:
-            line, _ = locate(self.lines, key)
-            start = line - 1
-        line, column = locate(self.lines, text, start)
-        return Mention(
-            file=self.file, line=line, column=column, what=what, text=text, context=context
-        )
+def _poetry_packages(source: Source, found: list[Leaf]) -> Iterator[Mention]:
+    """Poetry writes requirements as name = range, also as a table with `version`."""
+    for leaf in found:
+        match leaf.names:
+            case ("tool", "poetry", *group, package) if group and group[-1] in _POETRY_GROUPS:
+                pass
+            case ("tool", "poetry", *group, package, "version") if group[-1:] == ["dependencies"]:
+                pass
+            case _:
+                continue
+        if package != "python":
+            text = dependency(package, leaf.text)
+            yield source.mention(What.REQUIREMENT, text, (leaf.line, leaf.column))
+
+
+def _legacy_tox(source: Source, found: list[Leaf]) -> Iterator[Mention]:
+    for leaf in found:
+        if leaf.names == ("tool", "tox", "legacy_tox_ini"):
+            inner = Source(source.file, leaf.text)
+            for one in tox_options(inner):
+                place = (leaf.line + one.line - 1, one.column)
+                yield source.mention(one.what, one.text, place, context=one.context)
 
 
 def _table(found: object) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _texts(found: object) -> list[str]:
-    if isinstance(found, str):
-        return [found]
-    return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
-
-
-def _project(toml: _Toml, project: dict[str, Any]) -> Iterator[Mention]:
-    if "requires-python" in project:
-        for text in _texts(project["requires-python"]):
-            yield toml.mention(What.REQUIRES_PYTHON, text, key="requires-python")
-    elif "name" in project and "requires-python" not in _texts(project.get("dynamic")):
-        yield toml.mention(What.NO_REQUIRES_PYTHON, "[project]")
-    for text in _texts(project.get("classifiers")):
-        yield toml.mention(What.CLASSIFIER, text, key="classifiers")
-    for text in _texts(project.get("dependencies")):
-        yield toml.mention(What.REQUIREMENT, text, key="dependencies")
-    for extra in _table(project.get("optional-dependencies")).values():
-        for text in _texts(extra):
-            yield toml.mention(What.REQUIREMENT, text, key="optional-dependencies")
-
-
-def _cibuildwheel(toml: _Toml, table: dict[str, Any]) -> Iterator[Mention]:
-    tables = [table, *(_table(table.get(n)) for n in ("linux", "macos", "windows"))]
-    tables += [_table(entry) for entry in table.get("overrides", []) if isinstance(entry, dict)]
-    for one in tables:
-        for name in _SELECTORS:
-            # A selector that skips the value relies on nothing.
-            if name in one and "skip" not in name:
-                for text in _texts(one[name]):
-                    yield toml.mention(What.SELECTOR, text, key="cibuildwheel", context=name)
-        target = _table(one.get("environment")).get("MACOSX_DEPLOYMENT_TARGET")
-        if isinstance(target, str):
-            yield toml.mention(What.MACOS, target, key="MACOSX_DEPLOYMENT_TARGET")
-
-
-def _tools(toml: _Toml, tools: dict[str, Any]) -> Iterator[Mention]:
-    poetry = _table(_table(tools.get("poetry")).get("dependencies"))
-    if isinstance(poetry.get("python"), str):
-        yield toml.mention(What.REQUIRES_PYTHON, poetry["python"], key="python", context="poetry")
-    yield from _cibuildwheel(toml, _table(tools.get("cibuildwheel")))
-    for name, tool in tools.items():
-        if name in {"cibuildwheel", "poetry"}:
-            continue
-        for found in (_table(tool), _table(_table(tool).get("lint"))):
-            for key in _TARGETS:
-                for text in _texts(found.get(key)):
-                    yield toml.mention(What.TARGET, text, key=key, context=f"tool.{name}")
-    matrix = _table(_table(_table(tools.get("hatch")).get("envs")))
-    for env in matrix.values():
-        for row in _table(env).get("matrix", []):
-            for text in _texts(_table(row).get("python")):
-                yield toml.mention(What.PYTHON, text, key="matrix", context="tool.hatch")
-
-
-def pyproject(text: str, file: str) -> Iterator[Mention]:
+def pyproject(source: Source) -> Iterator[Mention]:
     """Project metadata, build requirements, dependency groups and tool tables."""
-    data, toml = _load(text), _Toml(text, file)
-    yield from _project(toml, _table(data.get("project")))
-    for requirement in _texts(_table(data.get("build-system")).get("requires")):
-        yield toml.mention(What.REQUIREMENT, requirement, key="build-system")
-    for group in _table(data.get("dependency-groups")).values():
-        for requirement in _texts(group):
-            yield toml.mention(What.REQUIREMENT, requirement, key="dependency-groups")
-    yield from _tools(toml, _table(data.get("tool")))
+    yield from _mentions(source, _meaning)
+    try:
+        found, data = leaves(source.text)
+    except (ValueError, RecursionError):
+        return
+    yield from _poetry_packages(source, found)
+    yield from _legacy_tox(source, found)
+    project = _table(data.get("project"))
+    dynamic = project.get("dynamic")
+    if "name" in project and "requires-python" not in project:
+        if isinstance(dynamic, list) and "requires-python" in dynamic:
+            return
+        place = next((x.line, 1) for x in found if x.names == ("project", "name"))
+        yield source.mention(What.NO_REQUIRES_PYTHON, "[project]", place)
 
 
-def pipfile(text: str, file: str) -> Iterator[Mention]:
-    """`[requires] python_version`."""
-    requires = _table(_load(text).get("requires"))
-    toml = _Toml(text, file)
-    for key in ("python_version", "python_full_version"):
-        for found in _texts(requires.get(key)):
-            yield toml.mention(What.PYTHON, found, key=key)
+def pipfile(source: Source) -> Iterator[Mention]:
+    """`[requires] python_version`, sources and packages."""
+    meanings: dict[Names, Meaning] = {
+        ("requires", "python_version"): (What.PYTHON, "Pipfile"),
+        ("requires", "python_full_version"): (What.PYTHON, "Pipfile"),
+        ("source", "url"): (What.TEXT, "Pipfile source"),
+    }
+    yield from _mentions(source, meanings.get)
+    decoded = _decoded(Source(source.file, source.text))
+    for leaf in decoded[0] if decoded else ():
+        match leaf.names:
+            case ("packages" | "dev-packages", package) | (
+                "packages" | "dev-packages",
+                package,
+                "version",
+            ):
+                text = dependency(package, leaf.text)
+                yield source.mention(What.REQUIREMENT, text, (leaf.line, leaf.column))
+            case _:
+                continue
+
+
+def tox_toml(source: Source) -> Iterator[Mention]:
+    """The own format of tox 4."""
+    return _mentions(source, _tox)
+
+
+def uv_toml(source: Source) -> Iterator[Mention]:
+    """The own file of uv: the same keys as `[tool.uv]`."""
+    return _mentions(source, _uv)
+
+
+def pixi_toml(source: Source) -> Iterator[Mention]:
+    """The own file of pixi: the same keys as `[tool.pixi]`."""
+    return _mentions(source, _pixi)
+
+
+def mise_toml(source: Source) -> Iterator[Mention]:
+    """`[tools] python = "3.10"`."""
+    return _mentions(
+        source, lambda names: (What.PYTHON, "mise") if names == ("tools", "python") else None
+    )
