@@ -29,7 +29,7 @@ from wheelgrid.engines.process import Processes, Result, child_environment
 from wheelgrid.engines.records import decode_observation, read_records, write_record
 from wheelgrid.engines.scheduler import Task, run_tasks
 from wheelgrid.engines.sources import tree_digest
-from wheelgrid.engines.store import write_atomically
+from wheelgrid.engines.atomic import write_atomically
 from wheelgrid.engines.tester import executed_rung, machine_fault
 from wheelgrid.engines.text import MAX_TEXT, Cleaner
 from wheelgrid.engines.torch_source import facts_disagree

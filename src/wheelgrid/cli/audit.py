@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from wheelgrid.cli.context import json_option, load_plan, now, open_project, print_json
+from wheelgrid.cli.context import load_plan, now, open_project
+from wheelgrid.cli.output import json_option, print_json
 from wheelgrid.core.errors import BadInputError, ExitCode, Fault
 from wheelgrid.core.rung import Outcome
 from wheelgrid.engines.builder import expected_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -25,15 +24,11 @@ from wheelgrid.planning.plan import Plan, make_plan
 __all__ = [
     "as_of_option",
     "channel_option",
-    "json_option",
     "load_plan",
     "load_stack",
     "now",
     "open_project",
-    "print_json",
 ]
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (has a schema).")
 
 
 def _day(ctx: click.Context, param: click.Parameter, value: str | None) -> date:
@@ -114,8 +109,3 @@ def load_stack(project: Project, as_of: date, *, features: bool = False) -> Plan
             ]
         )
     return plan
-
-
-def print_json(document: object) -> None:
-    """One JSON document on stdout, keys sorted: same input, same bytes."""
-    click.echo(json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False))

@@ -13,14 +13,8 @@ from typing import Any
 import click
 
 from wheelgrid.cli import diff_text
-from wheelgrid.cli.context import (
-    as_of_option,
-    channel_option,
-    json_option,
-    load_plan,
-    open_project,
-    print_json,
-)
+from wheelgrid.cli.context import as_of_option, channel_option, load_plan, open_project
+from wheelgrid.cli.output import json_option, print_json
 from wheelgrid.cli.select_text import records_of
 from wheelgrid.config.files import Project
 from wheelgrid.core.errors import BadInputError, ExitCode, Fault

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from wheelgrid.cli.context import json_option, load_stack, now, open_project, print_json
+from wheelgrid.cli.context import load_stack, now, open_project
+from wheelgrid.cli.output import json_option, print_json
 from wheelgrid.core.errors import CouldNotCheckError, ExitCode
 from wheelgrid.engines.indexes import pip_settings, unreachable
 from wheelgrid.engines.process import ask

@@ -7,14 +7,8 @@ from pathlib import Path
 
 import click
 
-from wheelgrid.cli.context import (
-    as_of_option,
-    channel_option,
-    json_option,
-    load_plan,
-    open_project,
-    print_json,
-)
+from wheelgrid.cli.context import as_of_option, channel_option, load_plan, open_project
+from wheelgrid.cli.output import json_option, print_json
 from wheelgrid.config.yaml import nearest
 from wheelgrid.core.cell import Cell, Row
 from wheelgrid.core.decision import Decision

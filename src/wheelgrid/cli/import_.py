@@ -8,11 +8,12 @@ from pathlib import Path
 
 import click
 
-from wheelgrid.cli.context import as_of_option, json_option, print_json
+from wheelgrid.cli.context import as_of_option
 from wheelgrid.cli.import_check import check
+from wheelgrid.cli.output import json_option, print_json
 from wheelgrid.config.yaml import MAX_BYTES
 from wheelgrid.core.errors import BadInputError, ExitCode, Fault
-from wheelgrid.engines.store import write_atomically
+from wheelgrid.engines.atomic import write_atomically
 from wheelgrid.importers.conda import CondaOptions, import_conda
 from wheelgrid.importers.github import Options, import_workflow
 from wheelgrid.importers.kernels import import_kernels

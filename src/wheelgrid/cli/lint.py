@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from wheelgrid.cli.context import as_of_option, json_option, open_project, print_json
+from wheelgrid.cli.context import as_of_option, open_project
+from wheelgrid.cli.output import json_option, print_json
 from wheelgrid.config.compat import load_knowledge
 from wheelgrid.config.files import Project
 from wheelgrid.config.matrix import load_matrix

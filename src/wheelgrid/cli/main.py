@@ -26,6 +26,7 @@ COMMANDS = {
     "import": "Turn a workflow, build.toml or conda_build_config.yaml into a matrix.yaml.",
     "resolve": "What an installer would pick for a cell from a list of files, and the traps.",
     "build": "Build the wheels that are missing or out of date.",
+    "inspect": "What a wheel contains: needs, ABIs, device code; per native file.",
     "audit": "Check what a wheel really contains.",
     "test": "Install, import and execute packages in fresh environments.",
     "observe": "Record what the package index really publishes.",

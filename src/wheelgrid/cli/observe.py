@@ -15,8 +15,8 @@ from wheelgrid.config.compat import INDEX_OBSERVATIONS, load_knowledge
 from wheelgrid.config.matrix import load_matrix
 from wheelgrid.config.yaml import Faults
 from wheelgrid.core.release import TorchKnowledge
+from wheelgrid.engines.atomic import write_atomically
 from wheelgrid.engines.process import Processes
-from wheelgrid.engines.store import write_atomically
 from wheelgrid.engines.uv import Uv
 
 __all__ = ["command"]

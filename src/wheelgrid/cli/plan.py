@@ -11,14 +11,8 @@ import click
 from click.core import ParameterSource
 
 from wheelgrid.cli import plan_text, select_text
-from wheelgrid.cli.context import (
-    as_of_option,
-    channel_option,
-    json_option,
-    load_plan,
-    open_project,
-    print_json,
-)
+from wheelgrid.cli.context import as_of_option, channel_option, load_plan, open_project
+from wheelgrid.cli.output import json_option, print_json
 from wheelgrid.cli.published import load_published
 from wheelgrid.config.files import Project
 from wheelgrid.engines.store import Store

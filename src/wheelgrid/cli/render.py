@@ -10,7 +10,7 @@ import click
 from wheelgrid.cli.context import open_project
 from wheelgrid.cli.main import cli
 from wheelgrid.core.errors import ExitCode
-from wheelgrid.engines.store import write_atomically
+from wheelgrid.engines.atomic import write_atomically
 from wheelgrid.render.reference import reference_pages
 from wheelgrid.render.schemas import schema_texts
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from wheelgrid.cli.context import as_of_option, json_option, load_stack, open_project, print_json
+from wheelgrid.cli.context import as_of_option, load_stack, open_project
+from wheelgrid.cli.output import json_option, print_json
 from wheelgrid.core.evidence import Observation
 from wheelgrid.engines.records import read_records
 from wheelgrid.reports.model import make_site

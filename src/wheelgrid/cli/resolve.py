@@ -10,8 +10,9 @@ import click
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from wheelgrid.cli.context import json_option, now, print_json
+from wheelgrid.cli.context import now
 from wheelgrid.cli.file_lists import load_list
+from wheelgrid.cli.output import json_option, print_json
 from wheelgrid.cli.resolve_check import check_document, check_lines, check_names
 from wheelgrid.cli.resolve_text import document, lines
 from wheelgrid.config.yaml import Faults

@@ -9,8 +9,8 @@ from typing import Any
 from wheelgrid.config.files import Project
 from wheelgrid.core.evidence import Observation
 from wheelgrid.core.runner import runner_for
+from wheelgrid.engines.atomic import write_atomically
 from wheelgrid.engines.records import read_records
-from wheelgrid.engines.store import write_atomically
 from wheelgrid.planning.choose import Choice
 from wheelgrid.planning.github import JobMatrix, job_matrix, write_outputs
 from wheelgrid.planning.plan import Plan

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 from packaging.utils import canonicalize_name
 
-from wheelgrid.cli.context import as_of_option, json_option, load_plan, open_project, print_json
+from wheelgrid.cli.context import as_of_option, load_plan, open_project
 from wheelgrid.cli.file_lists import load_list
+from wheelgrid.cli.output import json_option, print_json
 from wheelgrid.cli.sunset_releases import releases_document, releases_lines
 from wheelgrid.cli.sunset_scan import scan_document, scan_lines
 from wheelgrid.cli.sunset_text import matrix_document, matrix_lines

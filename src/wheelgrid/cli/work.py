@@ -14,14 +14,8 @@ from typing import Any
 
 import click
 
-from wheelgrid.cli.context import (
-    as_of_option,
-    json_option,
-    load_stack,
-    now,
-    open_project,
-    print_json,
-)
+from wheelgrid.cli.context import as_of_option, load_stack, now, open_project
+from wheelgrid.cli.output import json_option, print_json
 from wheelgrid.cli.progress import GLYPH, elapsed, show_progress
 from wheelgrid.cli.published import load_published
 from wheelgrid.core.errors import CouldNotCheckError, ExitCode

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wheelgrid.config.compat_abi import ABI_OBSERVATIONS, read_shims
 from wheelgrid.config.compat_features import FEATURE_STATUSES, STABILITIES, read_feature
 from wheelgrid.config.compat_ground import (
     read_manylinux,
@@ -19,8 +20,10 @@ from wheelgrid.config.statements import Statement
 from wheelgrid.config.yaml import Faults, Item
 from wheelgrid.core.accelerator import Family
 from wheelgrid.core.knowledge import AcceleratorKnowledge, Knowledge
+from wheelgrid.core.shim import Seen, ShimKnowledge, known_shims
 
 __all__ = ["FEATURE_STATUSES", "INDEX_OBSERVATIONS", "STABILITIES", "load_knowledge"]
+__all__ += ["load_shims"]
 
 
 def _read_all(project: Project, folder: str, faults: Faults) -> Iterator[Item]:
@@ -46,14 +49,23 @@ def _torch(project: Project, faults: Faults, kept: list[Statement] | None) -> Re
     return releases
 
 
+def load_shims(project: Project, faults: Faults) -> ShimKnowledge:
+    """What is known of the stable ABI of torch, without the rest of compat/."""
+    seen: list[Seen] = []
+    for path in sorted((project.compat / ABI_OBSERVATIONS).glob("*.json")):
+        seen += read_shims(path, path.relative_to(project.root).as_posix(), faults)
+    return known_shims(seen)
+
+
 def load_knowledge(
     project: Project,
     faults: Faults,
     *,
     features: bool = False,
+    abi: bool = False,
     kept: list[Statement] | None = None,
 ) -> Knowledge:
-    """Read compat/. Features are decoded only where a caller shows them.
+    """Read compat/. Features and the stable ABI are decoded only where a caller uses them.
 
     `kept` takes every statement as it is written, with its place, for lint rules.
     """
@@ -80,4 +92,5 @@ def load_knowledge(
         pythons={life.python: life for life in read_pythons(pythons, kept)} if pythons else {},
         manylinux=tuple(read_manylinux(manylinux, kept)) if manylinux else (),
         run_rules=tuple(read_run_rules(run_rules, kept)) if run_rules else (),
+        torch_abi=load_shims(project, faults) if abi else ShimKnowledge(),
     )

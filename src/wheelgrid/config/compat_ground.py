@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
+from packaging.version import Version
+
 from wheelgrid.config import fields
 from wheelgrid.config.statements import Statement, Statements
 from wheelgrid.config.yaml import Item
 from wheelgrid.core.evidence import Source
-from wheelgrid.core.ground_rules import ManylinuxTag, PythonLife, RunRule
+from wheelgrid.core.ground_rules import IsaRelease, ManylinuxTag, PythonLife, RunRule
 from wheelgrid.core.lifecycle import Stage, StageName, Sunset
 
 __all__ = ["read_manylinux", "read_pythons", "read_run_rules", "read_sunsets"]
@@ -20,7 +22,7 @@ _MONTH = re.compile(r"([0-9]{4})-([0-9]{2})\Z")
 _FREE_THREADED = ["none", "experimental", "supported"]
 _MATCHES = ["exact", "same-major", "family", "any-newer", "any", "never"]
 _SUNSET_AXES = ["python", "torch", "accelerator", "platform", "gpu_arch", "package"]
-_RUN_RULE_OPTIONAL = ("note", "from", "members")
+_RUN_RULE_OPTIONAL = ("note", "from", "members", "doubtful", "releases")
 
 
 def _stage(item: Item, sunset: str) -> Stage | None:
@@ -115,6 +117,18 @@ def read_manylinux(item: Item, kept: list[Statement] | None = None) -> Iterable[
         )
 
 
+def _releases(item: Item) -> tuple[IsaRelease, ...]:
+    """Versions of an intermediate language, oldest first."""
+    found = []
+    for isa, child in item.entries().items():
+        given = child.fields(("toolkit", "driver"))
+        number = child.build(lambda isa=isa: Version(isa))  # type: ignore[misc]
+        versions = [fields.version(given[key]) for key in ("toolkit", "driver") if key in given]
+        if number is not None and len(versions) == 2 and all(versions):  # noqa: PLR2004
+            found.append(IsaRelease(isa=number, toolkit=versions[0], driver=versions[1]))
+    return tuple(sorted(found))
+
+
 def read_run_rules(item: Item, kept: list[Statement] | None = None) -> Iterable[RunRule]:
     """compat/run-rules.yaml: which devices run which kind of image."""
     says = {"run_rule": ("family", "image", "match", "text")}
@@ -128,4 +142,6 @@ def read_run_rules(item: Item, kept: list[Statement] | None = None) -> Iterable[
             text=fact["text"].text(),
             members=tuple((name, child.texts()) for name, child in members),
             source=source,
+            doubtful=fact["doubtful"].texts() if "doubtful" in fact else (),
+            releases=_releases(fact["releases"]) if "releases" in fact else (),
         )

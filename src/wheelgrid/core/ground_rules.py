@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
+from packaging.version import Version
+
 from wheelgrid.core.evidence import Source
 from wheelgrid.core.python import PythonVersion
 
-__all__ = ["ManylinuxTag", "PythonLife", "RunRule"]
+__all__ = ["IsaRelease", "ManylinuxTag", "PythonLife", "RunRule"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +43,23 @@ class ManylinuxTag:
     source: Source
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class IsaRelease:
+    """A version of an intermediate language (PTX), and the first toolkit and driver with it."""
+
+    isa: Version
+    toolkit: Version
+    driver: Version
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRule:
     """Which GPUs run one kind of image. `match` is how the target is compared with the device.
 
-    exact: the same; same-major: the same major and not above; family: listed in `members`;
-    any-newer: any that is not older; any: every device of the vendor; never: linker input only.
+    exact: the same, or another name of it in `members`; same-major: the same major and not above;
+    family: listed in `members`; any-newer: any that is not older; any: every device of the vendor;
+    never: linker input only. `doubtful` are targets that it is not known to hold for; `releases`
+    are in the order of versions.
     """
 
     id: str
@@ -56,3 +69,9 @@ class RunRule:
     text: str
     members: tuple[tuple[str, tuple[str, ...]], ...]
     source: Source
+    doubtful: tuple[str, ...] = ()
+    releases: tuple[IsaRelease, ...] = ()
+
+    def members_of(self, target: str) -> tuple[str, ...]:
+        """The targets that are listed for one; empty where none are."""
+        return dict(self.members).get(target, ())

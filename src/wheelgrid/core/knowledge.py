@@ -18,6 +18,7 @@ from wheelgrid.core.lifecycle import Sunset
 from wheelgrid.core.platforms import Platform
 from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.release import ArchList, Companions, Published, PythonsStatement, TorchKnowledge
+from wheelgrid.core.shim import ShimKnowledge
 from wheelgrid.core.vendor import AcceleratorKnowledge, decisive
 
 __all__ = [
@@ -36,7 +37,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """The whole of compat/, decoded. `pythons`, `manylinux` and `run_rules` hold for all."""
+    """The whole of compat/, decoded. `pythons`, `manylinux` and `run_rules` hold for all.
+
+    `torch_abi` is what was seen of the stable ABI; it is empty where nobody asked for it.
+    """
 
     torch: Mapping[Version, TorchKnowledge]
     accelerators: Mapping[Family, AcceleratorKnowledge]
@@ -45,6 +49,7 @@ class Knowledge:
     pythons: Mapping[PythonVersion, PythonLife] = field(default_factory=dict)
     manylinux: tuple[ManylinuxTag, ...] = ()
     run_rules: tuple[RunRule, ...] = ()
+    torch_abi: ShimKnowledge = field(default_factory=ShimKnowledge)
 
     def toolkit_archs(
         self, version: Version, family: Family = Family.CUDA

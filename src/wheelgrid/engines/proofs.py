@@ -10,7 +10,7 @@ from wheelgrid.config.files import Project
 from wheelgrid.config.proofs import proof_file
 from wheelgrid.core.build import Build
 from wheelgrid.core.recipe import Abi, Proof, Unproven
-from wheelgrid.engines.store import write_atomically
+from wheelgrid.engines.atomic import write_atomically
 from wheelgrid.inspect.audit import Audit
 from wheelgrid.inspect.findings import Level
 

@@ -15,7 +15,7 @@ from wheelgrid.config.yaml import MAX_BYTES
 from wheelgrid.core.cell import Cell
 from wheelgrid.core.evidence import Observation, Provenance
 from wheelgrid.core.rung import Check, Outcome, Rung, RungResult
-from wheelgrid.engines.store import write_atomically
+from wheelgrid.engines.atomic import write_atomically
 
 __all__ = ["RECORD_VERSION", "decode_observation", "read_records", "record_name", "write_record"]
 

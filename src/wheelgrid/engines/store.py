@@ -6,9 +6,8 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -21,34 +20,18 @@ from wheelgrid.core.errors import CouldNotCheckError
 from wheelgrid.core.matrix import Toolchain
 from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.recipe import Abi
+from wheelgrid.engines.atomic import write_atomically
 from wheelgrid.engines.host import Host, describe_host
 from wheelgrid.engines.interpreters import Interpreter, find_interpreters
 from wheelgrid.engines.sources import file_sha256, recipe_files
 from wheelgrid.planning.document import canonical
 from wheelgrid.planning.plan import Plan
 
-__all__ = ["BUILD_REVISION", "Action", "Store", "write_atomically"]
+__all__ = ["BUILD_REVISION", "Action", "Store"]
 
 RECORD_VERSION = 1
 BUILD_REVISION = 1
 """Raised when the engine changes how wheels come out; part of every key."""
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write under another name, flush to disk, rename: readers see all of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as sink:
-            os.fchmod(handle, 0o644)  # mkstemp makes files that only the owner can read
-            sink.write(data)
-            sink.flush()
-            os.fsync(sink.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

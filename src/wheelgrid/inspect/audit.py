@@ -59,4 +59,4 @@ def audit(file: Path, expected: Expected | None = None) -> Audit:
     """Read a wheel and apply every rule; with `expected`, also what the plan asked for."""
     wheel = read_wheel(file)
     found = tuple(finding for rule in _ALL for finding in rule(wheel, expected))
-    return Audit(wheel=file.name, findings=found)
+    return Audit(wheel=wheel.file, findings=found)

@@ -1,4 +1,4 @@
-"""Reads a wheel once, whole: every member's checksum, the metadata, the native files."""
+"""Reads a wheel once: the metadata, the native files and, where asked, every member's digest."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import base64
 import csv
 import hashlib
 import io
-import lzma
-import struct
-import tempfile
-import zipfile
-import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from email.message import Message
 from email.parser import HeaderParser
@@ -22,45 +19,42 @@ from packaging.tags import Tag, parse_tag
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from wheelgrid.inspect.elf import ElfFacts, NotReadableError, read_elf
-from wheelgrid.inspect.machines import machines
+from wheelgrid.inspect.archive import Archive, DamageError, Entry, open_archive
+from wheelgrid.inspect.formats import NotReadableError
+from wheelgrid.inspect.inflate import CHUNK
+from wheelgrid.inspect.library import Library, read_library
+from wheelgrid.inspect.native import kind_of
+from wheelgrid.inspect.source import FileSource, Source
 
 __all__ = [
     "Member",
+    "Reading",
     "Wheel",
     "WheelName",
+    "is_native",
+    "parse_name",
+    "read_folder",
     "read_wheel",
     "record_hash",
     "required_names",
     "requirements",
 ]
 
-_CHUNK = 1 << 20
-_MAX_MEMBERS = 100_000
 _MAX_METADATA = 8 << 20
-_MAX_TOTAL = 32 << 30
-_MAX_NATIVE = 4 << 30
 _MAX_TAGS = 1000
-# Everything that a damaged or hostile archive makes zipfile and its decompressors raise.
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    csv.Error,
-    EOFError,
-    OSError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-)
-_IN_MEMORY = 16 << 20
-_ELF_MAGIC = b"\x7fELF"
-_OTHER_NATIVE = {
-    b"MZ": "PE",
-    b"\xcf\xfa\xed\xfe": "Mach-O",
-    b"\xca\xfe\xba\xbe": "Mach-O universal",
+_HEAD = 1024
+_THREADS = 2
+_BATCH = 256
+_MAX_SOURCE = 1 << 20
+_JIT = {
+    "triton": (b"@triton.jit", b"@triton.autotune"),
+    "cute-dsl": (b"@cute.kernel", b"@cute.jit"),
+    "tilelang": (b"@tilelang.jit",),
+    "numba": (b"@cuda.jit",),
+    "cupy": (b"cupy.RawKernel(", b"cupy.RawModule(", b"cp.RawKernel("),
+    "cpp_extension": (b"load_inline(",),
 }
+"""What marks a source of device code, by the compiler that takes it."""
 _NATIVE_SUFFIXES = (".so", ".pyd", ".dylib", ".dll")
 
 
@@ -76,27 +70,29 @@ class WheelName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One file of the wheel; `native` is ELF, PE, Mach-O or empty.
+    """One file of the wheel. `sha256` is empty where the wheel was read without digests.
 
-    `machines` are the CPUs that the head of a PE or Mach-O file names, as tags spell them.
+    `library` is what a native file holds; `unreadable` says why it could not be read.
     """
 
     path: str
     size: int
-    sha256: str
-    native: str = ""
-    elf: ElfFacts | None = None
+    sha256: str = ""
+    library: Library | None = None
     unreadable: str = ""
-    machines: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class Wheel:
-    """What was read. `damage` lists members that cannot be read in full."""
+    """What was read. `damage` lists members that cannot be read in full.
 
-    file: Path
+    `jit` are Python sources that a compiler turns into device code at run time, by compiler.
+    """
+
+    file: str
     name: WheelName | None = None
     name_error: str = ""
+    size: int = 0
     members: dict[str, Member] = field(default_factory=dict)
     damage: list[tuple[str, str]] = field(default_factory=list)
     dist_info: str = ""
@@ -105,11 +101,19 @@ class Wheel:
     metadata: Message | None = None
     wheel_tags: frozenset[Tag] = frozenset()
     record: dict[str, tuple[str, str]] = field(default_factory=dict)
+    jit: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def native(self) -> list[Member]:
         """Members that hold machine code, or whose name says that they should."""
-        return [m for m in self.members.values() if m.native or _looks_native(m.path)]
+        return [
+            m for m in self.members.values() if m.library or m.unreadable or _looks_native(m.path)
+        ]
+
+    @property
+    def libraries(self) -> list[Library]:
+        """What was read of native files, by path."""
+        return [m.library for m in self.members.values() if m.library is not None]
 
 
 def _looks_native(path: str) -> bool:
@@ -117,74 +121,26 @@ def _looks_native(path: str) -> bool:
     return name.endswith(_NATIVE_SUFFIXES) or ".so." in name
 
 
-def _parse_name(wheel: Wheel) -> None:
-    parts = wheel.file.stem.split("-")[-3:]
+def parse_name(wheel: Wheel) -> None:
+    """Take the file name apart; `name_error` says why that cannot be done."""
+    parts = wheel.file.removesuffix(".whl").split("-")[-3:]
     if prod(p.count(".") + 1 for p in parts) > _MAX_TAGS:
         wheel.name_error = f"the compressed tag set stands for more than {_MAX_TAGS} tags"
         return
     try:
-        distribution, version, _, tags = parse_wheel_filename(wheel.file.name)
+        distribution, version, _, tags = parse_wheel_filename(wheel.file)
     except InvalidWheelFilename as error:
         wheel.name_error = str(error)
         return
-    text = wheel.file.name.split("-")[1]
+    text = wheel.file.split("-")[1]
     wheel.name = WheelName(
         distribution=distribution, version=version, version_text=text, tags=frozenset(tags)
     )
 
 
-def _native_kind(head: bytes) -> str:
-    if head.startswith(_ELF_MAGIC):
-        return "ELF"
-    return next((kind for magic, kind in _OTHER_NATIVE.items() if head.startswith(magic)), "")
-
-
-def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[Member, bytes]:
-    """Read one member to its end (zipfile checks the CRC); small text members are returned."""
-    digest = hashlib.sha256()
-    size = 0
-    with archive.open(info) as stream, tempfile.SpooledTemporaryFile(_IN_MEMORY) as copy:
-        head = stream.read(_CHUNK)
-        native = _native_kind(head)
-        keep = native == "ELF" or ".dist-info/" in info.filename
-        chunk = head
-        while chunk:
-            digest.update(chunk)
-            size += len(chunk)
-            if size > info.file_size:
-                msg = "holds more than the directory says"
-                raise zipfile.BadZipFile(msg)
-            if keep and size <= _MAX_NATIVE:
-                copy.write(chunk)
-            chunk = stream.read(_CHUNK)
-        elf, unreadable, text = None, "", b""
-        copy.seek(0)
-        if native == "ELF" and size > _MAX_NATIVE:
-            unreadable = f"is larger than {_MAX_NATIVE} bytes"
-        elif native == "ELF":
-            try:
-                elf = read_elf(copy)
-            except NotReadableError as error:
-                unreadable = f"is not a sound ELF file: {error}"
-        elif keep and size <= _MAX_METADATA:
-            text = copy.read()
-    member = Member(
-        path=info.filename,
-        size=size,
-        sha256=digest.hexdigest(),
-        native=native,
-        elf=elf,
-        unreadable=unreadable,
-        machines=machines(head),
-    )
-    return member, text
-
-
 def _take_metadata(wheel: Wheel, path: str, text: bytes) -> None:
     """Keep METADATA, WHEEL and RECORD of top-level .dist-info folders."""
     folder, _, name = path.rpartition("/")
-    if "/" in folder or not folder.endswith(".dist-info"):
-        return
     wheel.dist_infos.add(folder)
     decoded = text.decode("utf-8", errors="replace")
     if name == "METADATA":
@@ -216,53 +172,152 @@ def record_hash(sha256: str) -> str:
     return "sha256=" + base64.urlsafe_b64encode(bytes.fromhex(sha256)).rstrip(b"=").decode()
 
 
-def _read_members(wheel: Wheel, archive: zipfile.ZipFile) -> None:
-    infos = archive.infolist()
-    total = sum(info.file_size for info in infos)
-    if len(infos) > _MAX_MEMBERS or total > _MAX_TOTAL:
-        wheel.damage.append((wheel.file.name, f"has {len(infos)} members of {total} bytes"))
-        return
-    for info in infos:
-        if info.is_dir():
-            continue
-        try:
-            member, text = _read_member(archive, info)
-            if text:
-                _take_metadata(wheel, info.filename, text)
-        except _DAMAGE as error:
-            wheel.damage.append((info.filename, str(error) or type(error).__name__))
-            continue
-        if info.filename in wheel.members:
-            wheel.damage.append((info.filename, "is in the archive twice"))
-        wheel.members[info.filename] = member
+def _is_metadata(path: str) -> bool:
+    folder, _, _name = path.rpartition("/")
+    return "/" not in folder and folder.endswith(".dist-info")
 
 
-def read_wheel(file: Path) -> Wheel:
-    """Read every member of a wheel; damage is recorded, never raised.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a wheel is read. `digests`: every member to its end, with SHA-256, as an audit needs.
 
-    OSError if the file itself cannot be opened.
+    `kernels`: names of kernels in device code. `is_known` says of a native file and its digest in
+    RECORD that it need not be read.
     """
-    wheel = Wheel(file)
-    _parse_name(wheel)
-    with file.open("rb") as handle:
+
+    digests: bool = False
+    kernels: bool = False
+    is_known: Callable[[Entry, str], bool] = lambda entry, digest: False  # noqa: ARG005
+
+
+class _Bytes:
+    """The bytes of a member; the first reader to its end also makes the digest."""
+
+    def __init__(self, archive: Archive, entry: Entry, *, digests: bool) -> None:
+        self.archive = archive
+        self.entry = entry
+        self._digests = digests
+        self.sha256 = ""
+
+    def chunks(self) -> Iterator[bytes]:
+        """All pieces in order."""
+        digest = hashlib.sha256() if self._digests and not self.sha256 else None
+        for piece in self.archive.chunks(self.entry):
+            if digest is not None:
+                digest.update(piece)
+            yield piece
+        if digest is not None:
+            self.sha256 = digest.hexdigest()
+
+
+def _read_member(archive: Archive, entry: Entry, kind: str, how: Reading) -> Member:
+    """One member: its digest where asked, and what is in it if it is native."""
+    data = _Bytes(archive, entry, digests=how.digests)
+    library, unreadable = None, ""
+    if kind:
         try:
-            with zipfile.ZipFile(handle) as archive:
-                _read_members(wheel, archive)
-        except _DAMAGE as error:
-            wheel.damage.append((file.name, f"is not a sound zip archive: {error}"))
+            library = read_library(entry.path, entry.size, data.chunks, kind, kernels=how.kernels)
+        except NotReadableError as error:
+            unreadable = f"is not a sound {kind} file: {error}"
+    if how.digests and not data.sha256:
+        for _piece in data.chunks():
+            pass
+    return Member(
+        path=entry.path,
+        size=entry.size,
+        sha256=data.sha256,
+        library=library,
+        unreadable=unreadable,
+    )
+
+
+def _read_text(wheel: Wheel, archive: Archive) -> None:
+    for entry in archive.entries:
+        if _is_metadata(entry.path):
+            try:
+                if entry.path.endswith(("/METADATA", "/WHEEL", "/RECORD")):
+                    _take_metadata(wheel, entry.path, archive.read(entry, _MAX_METADATA))
+                wheel.dist_infos.add(entry.path.rpartition("/")[0])
+            except (DamageError, csv.Error) as error:
+                wheel.damage.append((entry.path, str(error)))
+
+
+def _take_source(wheel: Wheel, path: str, text: bytes) -> None:
+    for compiler, marks in _JIT.items():
+        if any(mark in text for mark in marks):
+            wheel.jit.setdefault(compiler, []).append(path)
+
+
+def _work(archive: Archive, how: Reading, wheel: Wheel) -> Iterator[tuple[Entry, str]]:
+    """Members that must be read, each with the format of a native file; the others are noted."""
+    for entry in sorted(archive.entries, key=lambda e: -e.compressed):
+        wheel.members[entry.path] = Member(path=entry.path, size=entry.size)
+        try:
+            if entry.path.endswith(".py") and entry.size <= _MAX_SOURCE:
+                _take_source(wheel, entry.path, archive.read(entry, _MAX_SOURCE))
+                kind = ""
+            else:
+                kind = kind_of(archive.head(entry, _HEAD))
+        except DamageError as error:
+            wheel.damage.append((entry.path, str(error)))
+            continue
+        digest = wheel.record.get(entry.path, ("", ""))[0]
+        if how.digests or (kind and not how.is_known(entry, digest)):
+            yield entry, kind
+
+
+def _read_members(wheel: Wheel, archive: Archive, how: Reading) -> None:
+    """Members, the largest first, two at a time: inflating and hashing leave Python's lock."""
+
+    def read(item: tuple[Entry, str]) -> Member | tuple[str, str]:
+        entry, kind = item
+        try:
+            return _read_member(archive, entry, kind, how)
+        except DamageError as error:
+            return entry.path, str(error)
+
+    work = list(_work(archive, how, wheel))
+    with ThreadPoolExecutor(_THREADS if archive.source.is_parallel else 1) as pool:
+        for at in range(0, len(work), _BATCH):
+            for result in pool.map(read, work[at : at + _BATCH]):
+                if isinstance(result, Member):
+                    wheel.members[result.path] = result
+                else:
+                    wheel.damage.append(result)
+                    wheel.members.pop(result[0], None)
+    order = {e.path: None for e in archive.entries}
+    wheel.members = {path: wheel.members[path] for path in order if path in wheel.members}
+
+
+def read_wheel(file: Path | Source, how: Reading | None = None) -> Wheel:
+    """Read a wheel; damage is recorded, never raised. By default as an audit does: every member.
+
+    OSError if the file itself cannot be opened, SourceError if a server does not give it.
+    """
+    how = how or Reading(digests=True)
+    with FileSource(file) if isinstance(file, Path) else file as source:
+        wheel = Wheel(file=source.name, size=source.size)
+        parse_name(wheel)
+        try:
+            archive = open_archive(source)
+        except DamageError as error:
+            wheel.damage.append((wheel.file, str(error)))
+            return wheel
+        wheel.damage += archive.damage
+        _read_text(wheel, archive)
+        _read_members(wheel, archive, how)
     return wheel
 
 
 def required_names(file: Path) -> frozenset[str]:
     """Normalised names of the distributions that a wheel requires, extras left out.
 
-    A requirement that cannot be read is left out here; the audit reports it.
+    A requirement that cannot be read is left out here; the audit reports it. DamageError for a
+    file that is no archive.
     """
-    wheel = Wheel(file)
-    with zipfile.ZipFile(file) as archive:
-        for name in archive.namelist():
-            if name.count("/") == 1 and name.endswith(".dist-info/METADATA"):
-                _take_metadata(wheel, name, archive.read(name)[:_MAX_METADATA])
+    with FileSource(file) as source:
+        wheel = Wheel(file=source.name)
+        _read_text(wheel, open_archive(source))
     return frozenset(
         canonicalize_name(r.name)
         for r in requirements(wheel)[0]
@@ -280,3 +335,48 @@ def requirements(wheel: Wheel) -> tuple[list[Requirement], list[str]]:
         except InvalidRequirement:
             bad.append(str(text))
     return good, bad
+
+
+def read_folder(folder: Path, how: Reading | None = None) -> Wheel:
+    """Read the native files of an unpacked or installed tree, or one file; follows no links."""
+    how = how or Reading()
+    wheel = Wheel(file=folder.name)
+    paths = sorted(folder.rglob("*")) if folder.is_dir() else [folder]
+    root = folder if folder.is_dir() else folder.parent
+    for path in paths:
+        if path.is_symlink() or not path.is_file():
+            continue
+        name, size = path.relative_to(root).as_posix(), path.stat().st_size
+        wheel.size += size
+        wheel.members[name] = Member(path=name, size=size)
+        try:
+            wheel.members[name] = _read_file(path, name, size, how)
+            if path.suffix == ".py" and size <= _MAX_SOURCE:
+                _take_source(wheel, name, path.read_bytes())
+        except OSError as error:
+            wheel.damage.append((name, error.strerror or "cannot be read"))
+    return wheel
+
+
+def is_native(path: Path) -> bool:
+    """Whether a file on disk is native code by its first bytes; OSError if it cannot be read."""
+    with path.open("rb") as file:
+        return bool(kind_of(file.read(_HEAD)))
+
+
+def _read_file(path: Path, name: str, size: int, how: Reading) -> Member:
+    def chunks() -> Iterator[bytes]:
+        with path.open("rb") as file:
+            while piece := file.read(CHUNK):
+                yield piece
+
+    with path.open("rb") as file:
+        kind = kind_of(file.read(_HEAD))
+    if not kind:
+        return Member(path=name, size=size)
+    try:
+        library = read_library(name, size, chunks, kind, kernels=how.kernels)
+    except NotReadableError as error:
+        text = f"is not a sound {kind} file: {error}"
+        return Member(path=name, size=size, unreadable=text)
+    return Member(path=name, size=size, library=library)

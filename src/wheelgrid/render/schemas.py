@@ -15,6 +15,7 @@ from wheelgrid.core.recipe import Abi
 from wheelgrid.core.rung import Outcome, Rung
 from wheelgrid.inspect.findings import Level
 from wheelgrid.lint.rule import Scope, Severity
+from wheelgrid.render.inspect_schema import inspect_schema
 from wheelgrid.render.matrix_schema import matrix_schema
 from wheelgrid.render.resolve_schema import resolve_schema
 from wheelgrid.reports.model import State
@@ -409,6 +410,7 @@ _SCHEMAS = {
     "sunset": ("What `wheelgrid sunset --json` prints, also with --project or --files.", _sunset),
     "explain": ("What `wheelgrid explain --json` prints.", _explain),
     "run": ("What `wheelgrid build --json` and `wheelgrid test --json` print.", _run),
+    "inspect": ("What `wheelgrid inspect --json` prints.", inspect_schema),
     "audit": ("What `wheelgrid audit --json` prints.", _audit),
     "doctor": ("What `wheelgrid doctor --json` prints.", _doctor),
     "report": ("What `wheelgrid report --json` prints.", _report),

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from wheelgrid.core.accelerator import Family
 from wheelgrid.core.recipe import Abi
-from wheelgrid.inspect.findings import Expected, Finding, error, unchecked
+from wheelgrid.inspect.findings import Expected, Finding, error
+from wheelgrid.inspect.library import Library
 from wheelgrid.inspect.wheel import Member, Wheel
 
 __all__ = ["device_code", "extensions"]
@@ -15,7 +16,6 @@ __all__ = ["device_code", "extensions"]
 # What a library uses to make operators known when it is loaded: torch::Library (TORCH_LIBRARY),
 # c10::RegisterOperators (the older way), or the shim of the stable ABI.
 _REGISTERS = re.compile(r"_ZN5torch7Library|_ZN3c1017RegisterOperators|aoti_torch_library_")
-_GPU_SECTIONS = {Family.CUDA: ".nv_fatbin", Family.ROCM: ".hip_fatbin"}
 
 
 def extensions(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
@@ -67,31 +67,42 @@ def _problem(wheel: Wheel, module: str, expected: Expected) -> tuple[str, str]:
     member = loadable[0]
     if member.size == 0:
         return "is an empty file", member.path
-    if not member.native:
+    if member.unreadable:
+        return "", ""
+    if member.library is None:
         return "is not native code", member.path
-    if member.elf is not None and not _registers(member, module):
+    if not _registers(member.library, module):
         return "has neither PyInit nor a torch library registration", member.path
     return "", ""
 
 
-def _registers(member: Member, module: str) -> bool:
+def _registers(library: Library, module: str) -> bool:
     """Whether importing or loading the library makes anything known."""
-    if member.elf is None:
+    if f"PyInit_{module.rpartition('.')[2]}" in library.entry_points:
         return True
-    if f"PyInit_{module.rpartition('.')[2]}" in member.elf.entry_points:
-        return True
-    return any(_REGISTERS.match(symbol) for symbol in member.elf.undefined)
+    return any(_REGISTERS.match(symbol) for symbol in library.undefined)
+
+
+def _has_code(library: Library, family: Family) -> bool | None:
+    """Whether a file holds code of a vendor that can be loaded; None where nobody knows how."""
+    code = library.device
+    match family:
+        case Family.CUDA:
+            return any(group.loadable and group.images for group in code.cuda)
+        case Family.ROCM:
+            return code.kpack or any(bundle.targets for bundle in code.bundles)
+        case Family.XPU:
+            return code.sycl is not None and bool(code.sycl.devices or code.sycl.spirv)
+        case _:
+            return None
 
 
 def device_code(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
-    """WG303: a section of the vendor's device code; what it holds is not looked into yet."""
+    """WG303: code of the vendor that can be loaded: machine code, PTX or SPIR-V."""
     if expected is None or not expected.extensions or not expected.abi.uses_torch:
         return
     family = expected.accelerator.family
-    section = _GPU_SECTIONS.get(family)
-    if section is None:
-        if family.has_version:
-            yield unchecked("WG303", f"how {family} code looks in a wheel is not known here yet")
+    found = [_has_code(library, family) for library in wheel.libraries]
+    if family in {Family.CPU, Family.MPS} or True in found:
         return
-    if not any(section in m.elf.sections for m in wheel.native if m.elf is not None):
-        yield error("WG303", f"no member has a {section} section: no {expected.accelerator} code")
+    yield error("WG303", f"no native file holds code for {expected.accelerator}")

@@ -26,7 +26,7 @@ def _version(text: str) -> Version | None:
 def file_name(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
     """WG101: the name parses, and its version is normalised (else a warning)."""
     if wheel.name is None:
-        yield error("WG101", wheel.name_error + _label_hint(wheel.file.name))
+        yield error("WG101", wheel.name_error + _label_hint(wheel.file))
     elif str(wheel.name.version) != wheel.name.version_text:
         yield warning(
             "WG101",

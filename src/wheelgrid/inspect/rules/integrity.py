@@ -58,5 +58,5 @@ def unreadable(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
     for member in wheel.native:
         if member.unreadable:
             yield unchecked("WG501", member.unreadable, member.path)
-        elif member.native not in {"ELF", ""}:
-            yield unchecked("WG501", f"is {member.native}: not looked into yet", member.path)
+        for text in member.library.damage if member.library else ():
+            yield unchecked("WG501", text, member.path)

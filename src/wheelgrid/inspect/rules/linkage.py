@@ -58,14 +58,12 @@ def _leaves(runpath: str, path: str) -> bool:
 
 def loading(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
     """WG402 and WG403: what the dynamic loader will do."""
-    for member in wheel.native:
-        if member.elf is None:
-            continue
-        for library in sorted(set(member.elf.version_files) - set(member.elf.needed)):
-            yield error("WG402", f"asks versions of {library} without needing it", member.path)
-        for entry in member.elf.runpath:
-            if _leaves(entry, member.path):
-                yield error("WG403", f"has RUNPATH {entry or '(empty)'}", member.path)
+    for library in wheel.libraries:
+        for name in sorted(set(library.version_files) - set(library.needed)):
+            yield error("WG402", f"asks versions of {name} without needing it", library.path)
+        for entry in (*library.rpath, *library.runpath) if library.format == "ELF" else ():
+            if _leaves(entry, library.path):
+                yield error("WG403", f"has RUNPATH {entry or '(empty)'}", library.path)
 
 
 def torch_abi(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
@@ -74,13 +72,12 @@ def torch_abi(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
         yield from _unnamed_torch(wheel)
         return
     if expected.abi is Abi.LIBTORCH_STABLE:
-        for member in wheel.native:
-            names = member.elf.undefined if member.elf else frozenset()
-            bad = sorted(name for name in names if _TORCH_CXX.match(name))
+        for library in wheel.libraries:
+            bad = sorted(name for name in library.undefined if _TORCH_CXX.match(name))
             if bad:
                 shown = ", ".join(bad[:3])
                 text = f"uses {len(bad)} C++ symbols of libtorch: {shown}"
-                yield error("WG404", text, member.path)
+                yield error("WG404", text, library.path)
     if expected.abi is Abi.LIBTORCH and expected.torch and not _pins(wheel, expected.torch):
         line = f"{expected.torch.major}.{expected.torch.minor}"
         yield error("WG405", f"no Requires-Dist limits torch to {line}.*")
@@ -91,9 +88,9 @@ def _unnamed_torch(wheel: Wheel) -> Iterator[Finding]:
     if wheel.name is None or wheel.name.distribution == "torch":
         return
     uses = [
-        m
-        for m in wheel.native
-        if m.elf is not None and any(_TORCH_CXX.match(name) for name in m.elf.undefined)
+        library
+        for library in wheel.libraries
+        if any(_TORCH_CXX.match(name) for name in library.undefined)
     ]
     if not uses or any(_pins(wheel, line) for line in _named_lines(wheel)):
         return

@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from abi3info import DATAS, FUNCTIONS
-from abi3info.models import Symbol
 from packaging.tags import Tag
 
 from wheelgrid.core.recipe import Abi
 from wheelgrid.inspect.findings import Expected, Finding, error
+from wheelgrid.inspect.formats.elf import MACHINES
+from wheelgrid.inspect.library import CPU_FORMATS, DEVICE_MACHINES, Library
 from wheelgrid.inspect.machines import tag_machines
+from wheelgrid.inspect.python_abi import is_python_symbol, since
 from wheelgrid.inspect.wheel import Wheel
 
 __all__ = ["abi3_files", "abi3_symbols", "expected_tags", "glibc_floor", "machine"]
 
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_")
 _LEGACY = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
-_MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
 _INTERPRETER = re.compile(r"cp3(\d+)\Z")
-_C_API = re.compile(r"_?Py[A-Z_]")
 
 
 def expected_tags(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
@@ -52,31 +51,37 @@ def glibc_floor(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
     """WG202: per file, the newest glibc symbol against the oldest promise."""
     tags = wheel.name.tags if wheel.name else frozenset()
     floors = [floor for tag in tags if (floor := _promised_glibc(tag)) is not None]
-    for member in wheel.native if floors else []:
-        if member.elf is not None and member.elf.glibc > min(floors):
-            need = ".".join(map(str, member.elf.glibc))
+    for library in wheel.libraries if floors else []:
+        need = library.floor("GLIBC")
+        if need is not None and need.version > min(floors):
             have = ".".join(map(str, min(floors)))
             yield error(
                 "WG202",
-                f"needs glibc {need} (symbol {member.elf.glibc_symbol}), the tag promises {have}",
-                member.path,
+                f"needs glibc {need.text} (symbol {need.symbol}), the tag promises {have}",
+                library.path,
             )
 
 
+def _tag_machines(platform: str) -> set[str]:
+    """The CPUs that a platform tag promises; empty where it names none."""
+    if platform.startswith(("linux_", "manylinux", "musllinux")):
+        return {m for m in MACHINES.values() if platform.endswith(f"_{m}")}
+    return tag_machines(platform)
+
+
 def machine(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
-    """WG204: the ELF machine is the one of a tag, and so is the CPU of Mach-O and PE files."""
-    tags = wheel.name.tags if wheel.name else frozenset()
-    wanted = {m for t in tags for end, m in _MACHINES.items() if t.platform.endswith(end)}
-    for member in wheel.native if wanted else []:
-        if member.elf is not None and member.elf.machine not in wanted:
-            yield error("WG204", f"is for {member.elf.machine}", member.path)
-    for member in wheel.native:
-        for tag in sorted(tags, key=str):
-            lacking = tag_machines(tag.platform) - member.machines if member.machines else set()
+    """WG204: each native file is for every CPU of a tag; device code is for none of them."""
+    platforms = sorted({t.platform for t in wheel.name.tags}) if wheel.name else []
+    for library in wheel.libraries:
+        if library.format not in CPU_FORMATS or set(library.machines) & DEVICE_MACHINES:
+            continue
+        for platform in platforms:
+            lacking = _tag_machines(platform) - set(library.machines)
             if lacking:
-                has = " and ".join(sorted(member.machines))
-                lacks = " and ".join(sorted(lacking))
-                yield error("WG204", f"is for {has}; {tag.platform} needs {lacks}", member.path)
+                has = " and ".join(library.machines) or "no known CPU"
+                text = f"is for {has}; {platform} needs {' and '.join(sorted(lacking))}"
+                yield error("WG204", text, library.path)
+                break
 
 
 def _is_abi3(wheel: Wheel) -> bool:
@@ -96,17 +101,20 @@ def abi3_symbols(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
         return
     floors = [int(m[1]) for t in wheel.name.tags if (m := _INTERPRETER.match(t.interpreter))]
     floor = min(floors, default=2)
-    for member in wheel.native:
-        names = sorted(member.elf.undefined) if member.elf else []
-        bad = [p for name in names if _C_API.match(name) and (p := _abi3_problem(name, floor))]
+    for library in wheel.libraries:
+        bad = [p for name in _python_symbols(library) if (p := _abi3_problem(name, floor))]
         if bad:
             more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""  # noqa: PLR2004
-            yield error("WG205", f"uses {', '.join(bad[:3])}{more}", member.path)
+            yield error("WG205", f"uses {', '.join(bad[:3])}{more}", library.path)
+
+
+def _python_symbols(library: Library) -> list[str]:
+    return sorted(filter(is_python_symbol, library.undefined))
 
 
 def _abi3_problem(name: str, floor: int) -> str:
     """Why a symbol cannot be used from Python 3.<floor> on; empty when it can."""
-    known = FUNCTIONS.get(Symbol(name)) or DATAS.get(Symbol(name))
-    if known is None:
+    minor = since(name)
+    if minor is None:
         return f"{name} (not in the stable ABI)"
-    return f"{name} (since {known.added})" if known.added.minor > floor else ""
+    return f"{name} (since 3.{minor})" if minor > floor else ""

@@ -1,0 +1,80 @@
+"""Inspects wheels and keeps what it saw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wheelgrid.core.shim import Shim
+from wheelgrid.engines.inspection_cache import Document, InspectionCache
+from wheelgrid.inspect.archive import Entry
+from wheelgrid.inspect.document import library_document, wheel_document
+from wheelgrid.inspect.library import Library
+from wheelgrid.inspect.source import Source, open_source
+from wheelgrid.inspect.torch_abi import torch_abi
+from wheelgrid.inspect.wheel import Reading, Wheel, is_native, read_folder, read_wheel, record_hash
+
+__all__ = ["Inspector"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspector:
+    """How to inspect. `shims` is what is known of torch's stable ABI."""
+
+    cache: InspectionCache
+    shims: Mapping[str, Shim] = field(default_factory=dict)
+    kernels: bool = False
+    digests: bool = False
+
+    def inspect(self, place: str) -> Document:
+        """The document of one wheel, by path or address, or of installed files or one of them.
+
+        SourceError where the bytes cannot be had.
+        """
+        local = Path(place) if "://" not in place else None
+        if local is not None and (local.is_dir() or is_native(local)):
+            return self._document(read_folder(local, self._reading({})), {})
+        found: dict[str, Document] = {}
+        with open_source(place) as source:
+            wheel = read_wheel(source, self._reading(found))
+            document = self._document(wheel, found, source)
+        self.keep(wheel, document, local)
+        return document
+
+    def _reading(self, found: dict[str, Document]) -> Reading:
+        """How to read; what is known of a file is put into `found` by its path."""
+
+        def is_known(entry: Entry, digest: str) -> bool:
+            known = self.cache.file(digest, entry.size)
+            if known is not None:
+                found[entry.path] = {**known, "path": entry.path}
+            return known is not None
+
+        return Reading(digests=self.digests, kernels=self.kernels, is_known=is_known)
+
+    def _document(
+        self, wheel: Wheel, known: Mapping[str, Document], source: Source | None = None
+    ) -> Document:
+        rows = {library.path: self._library(library) for library in wheel.libraries}
+        rows |= known
+        libraries = [rows[path] for path in wheel.members if path in rows]
+        return {
+            **wheel_document(wheel, libraries),
+            "transferred": source.transferred if source else 0,
+            "notes": list(source.notes) if source else [],
+        }
+
+    def _library(self, library: Library) -> Document:
+        found = torch_abi(library.undefined, library.needed, self.shims)
+        return library_document(library, found)
+
+    def keep(self, wheel: Wheel, document: Document, path: Path | None) -> None:
+        """Keep what was read of a wheel; files by digest only where the digest was computed."""
+        if path is not None and document["complete"]:
+            self.cache.keep_wheel(path, {**document, "transferred": 0})
+        for row in document["libraries"]:
+            member = wheel.members[row["path"]]
+            digest = wheel.record.get(row["path"], ("", ""))[0]
+            if member.sha256 and record_hash(member.sha256) == digest and not row["damage"]:
+                self.cache.keep_file(digest, member.size, row)

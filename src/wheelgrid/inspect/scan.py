@@ -1,0 +1,110 @@
+"""One pass over a native file: device code is read where it lies, the rest is kept or passed by.
+
+Containers of device code are found by their magic at places where linkers align them: CUDA's at
+multiples of 8 (section 8-aligned, containers padded to 8), HIP's at multiples of 4096. What is
+inside a container is never searched, as compressed code may hold any bytes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from wheelgrid.inspect.gpu import cuda, rocm
+from wheelgrid.inspect.stream import ByteStream, Pages, TruncatedError
+
+__all__ = ["Found", "Ranges", "scan"]
+
+_STEP = 8
+_PAGE = 4096
+_RARE = 1
+"""The byte of CUDA's magic that is looked for: 0xED is rare in code and in zeros."""
+_OVERLAP = 64
+_MAX_CONTAINERS = 1_000_000
+Ranges = Sequence[tuple[int, int]]
+"""Sorted, disjoint pairs of begin and end."""
+
+
+@dataclass(slots=True)
+class Found:
+    """Device code in the order of the file; `damage` says what was cut off."""
+
+    containers: list[cuda.Container] = field(default_factory=list)
+    bundles: list[rocm.Bundle] = field(default_factory=list)
+    damage: list[str] = field(default_factory=list)
+
+    @property
+    def full(self) -> bool:
+        """Whether there are more containers than any library has."""
+        return len(self.containers) + len(self.bundles) > _MAX_CONTAINERS
+
+
+def _cuda_places(window: bytes, offset: int, size: int) -> Iterator[int]:
+    """Places in the window, 8-aligned in the file, where CUDA's magic stands."""
+    first = -offset % _STEP
+    lane = window[first + _RARE : size + _RARE : _STEP]
+    needle = cuda.MAGIC[_RARE : _RARE + 1]
+    hit = lane.find(needle)
+    while hit >= 0:
+        place = first + hit * _STEP
+        if window.startswith(cuda.MAGIC, place):
+            yield place
+        hit = lane.find(needle, hit + 1)
+
+
+def _hip_places(window: bytes, offset: int, size: int) -> Iterator[int]:
+    """Places in the window, page-aligned in the file, where a HIP bundle begins."""
+    for place in range(-offset % _PAGE, size, _PAGE):
+        if window.startswith((rocm.CCOB_MAGIC, rocm.BUNDLE_MAGIC), place):
+            yield place
+
+
+def _keep(pages: Pages, window: bytes, offset: int, size: int, keep: Ranges) -> None:
+    """Keep the parts of `window[:size]`, which begins at `offset`, that lie in a range."""
+    end = offset + size
+    at = max(0, bisect_right(keep, (offset, 1 << 62)) - 1)
+    for begin, stop in keep[at:]:
+        if begin >= end:
+            break
+        low, high = max(begin, offset), min(stop, end)
+        if low < high:
+            pages.write(low, window[low - offset : high - offset])
+
+
+def _read_at(stream: ByteStream, found: Found, *, kernels: bool) -> bool:
+    """Read the container that the stream stands at; whether there was one."""
+    if stream.peek(4) == cuda.MAGIC[:4]:
+        container = cuda.read_container(stream, kernels=kernels)
+        if container is not None:
+            found.containers.append(container)
+        return container is not None
+    bundle = rocm.read_bundle(stream, kernels=kernels)
+    if bundle is not None:
+        found.bundles.append(bundle)
+    return bundle is not None
+
+
+def scan(stream: ByteStream, pages: Pages, keep: Ranges, *, kernels: bool = False) -> Found:
+    """Pass over the whole stream, read device code, keep the ranges that are asked for."""
+    found = Found()
+    tried = -1
+    while window := stream.window():
+        offset, size = stream.offset, len(window)
+        last = size >= pages.size - offset
+        usable = size if last else size - _OVERLAP
+        places = [p for p in _cuda_places(window, offset, usable) if offset + p > tried]
+        places += [p for p in _hip_places(window, offset, usable) if offset + p > tried]
+        stop = min(places, default=usable)
+        _keep(pages, window, offset, stop, keep)
+        stream.skip(stop)
+        if not places or found.full:
+            continue
+        tried = stream.offset
+        try:
+            _read_at(stream, found, kernels=kernels)
+        except TruncatedError as error:
+            found.damage.append(f"device code at {tried}: {error}")
+    if found.full:
+        found.damage.append(f"more than {_MAX_CONTAINERS} containers of device code")
+    return found
