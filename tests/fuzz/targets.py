@@ -136,6 +136,12 @@ def _macho(data: bytes) -> object:
     return read_macho(_pages(data))
 
 
+def _macho_defined(data: bytes) -> object:
+    from wheelgrid.inspect.formats.macho_defined import iter_defined
+
+    return list(iter_defined(_pages(data)))
+
+
 def _pe(data: bytes) -> object:
     from wheelgrid.inspect.formats.pe import read_pe
 
@@ -202,6 +208,12 @@ TARGETS = {
         ),
         Target(name="metal", run=_metal, allowed=_CUT_OFF),
         Target(name="macho", run=_macho, allowed=_UNREADABLE, seeds=("fixtures/native/*.so",)),
+        Target(
+            name="macho-defined",
+            run=_macho_defined,
+            allowed=("NotReadableError", "HoleError", "TruncatedError"),
+            seeds=("fixtures/native/*.so",),
+        ),
         Target(name="pe", run=_pe, allowed=_UNREADABLE, seeds=("fixtures/native/*.pyd",)),
         Target(name="elf", run=_elf, allowed=_UNREADABLE),
         Target(

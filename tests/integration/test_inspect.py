@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import subprocess
+import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -246,3 +249,59 @@ def test_files_of_other_systems(
     (row,) = libraries(document).values()
     assert (code, row["machines"]) == (0, machine)
     assert row["minimum_os"].startswith(system)
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
+    """A server of one wheel that knows ranges; the address, and the ranges it was asked for."""
+    members = {f"demo/data{i}.bin": random.Random(i).randbytes(400_000) for i in range(5)}
+    members["demo/a.so"] = compiled(tmp_path, "int f(void) { return 0; }", "-shared")
+    data = wheel_of(tmp_path / "demo-1.0-py3-none-any.whl", members).read_bytes()
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.headers["Range"])
+            first, _, last = self.headers["Range"].removeprefix("bytes=").partition("-")
+            begin = int(first) if first else max(0, len(data) - int(last))
+            end = min(int(last) + 1, len(data)) if first and last else len(data)
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{len(data)}")
+            self.send_header("Content-Length", str(end - begin))
+            self.end_headers()
+            self.wfile.write(data[begin:end])
+
+        def log_message(self, *_: object) -> None:
+            """Stay silent."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/demo-1.0-py3-none-any.whl", asked
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_remote_wheel_is_read_by_ranges(served: tuple[str, list[str]], inspect: Run) -> None:
+    address, _ = served
+    code, document = inspect(address)
+    assert (code, list(libraries(document))) == (0, ["demo/a.so"])
+    assert document["wheels"][0]["transferred"] > 100_000
+
+
+def test_metadata_of_a_remote_wheel_comes_without_its_body(
+    served: tuple[str, list[str]], inspect: Run
+) -> None:
+    address, _ = served
+    code, document = inspect("--metadata", address)
+    wheel = document["wheels"][0]
+    assert (code, wheel["metadata_only"], wheel["libraries"]) == (0, True, [])
+    assert (wheel["members"], wheel["distribution"]) == (7, "demo")
+    assert wheel["transferred"] < 100_000
+
+
+def test_a_server_that_is_not_there_is_could_not_check(inspect: Run) -> None:
+    code, document = inspect("http://127.0.0.1:9/demo-1.0-py3-none-any.whl")
+    assert (code, document["wheels"]) == (3, [])
+    assert "127.0.0.1:9" in document["errors"][0]

@@ -295,7 +295,7 @@ def test_budget_bounds_decoding_and_names() -> None:
     data = container(entry(PTX))
     assert "too many bytes" in read(data, budget=Budget(decoded=10)).damage
     assert "too many kernel names" in read(data, budget=Budget(names=2)).damage
-    shared = Budget(decoded=100)
+    shared = Budget(decoded=5000)
     assert read(data, budget=shared).damage == ""
     assert "too many bytes" in read(data, budget=shared).damage
 
@@ -366,7 +366,7 @@ def test_ptx_names_across_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ptx_with_an_endless_line() -> None:
     """Memory stays bounded, and the fault is told."""
     text = b".version 9.0\n" + b"x" * (2 << 20)
-    assert "line that is too long" in read(container(entry(text))).damage
+    assert "too long a line" in read(container(entry(text))).damage
 
 
 LAYOUTS: dict[str, dict[str, Any]] = {
@@ -419,6 +419,53 @@ def test_large_tables_are_read_from_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     assert kernels_of(image) == tuple(sorted(name.decode() for name in names))
 
 
+@pytest.mark.parametrize("tables_last", [False, True])
+def test_long_names_and_large_gaps(*, tables_last: bool) -> None:
+    """Templates have names of many kilobytes, tables may lie far apart."""
+    names = [b"long" * 5000, b"longer" * 9000]
+    image = make_cubin(names, gap=400_000, tables_last=tables_last)
+    assert kernels_of(image) == tuple(sorted(name.decode() for name in names))
+
+
+def test_zeros_that_fill_more_than_a_piece() -> None:
+    """The search for the table of symbols goes on where they end."""
+    image = make_cubin([b"one"], again=b"\0.shstrtab\0.strtab" + bytes(300_000))
+    assert kernels_of(image) == ("one",)
+
+
+def test_number_of_sections_in_the_first_section() -> None:
+    """More than 65,279 sections do not fit into the header, which then says 0."""
+    image = bytearray(make_cubin([b"one"], tables_last=True))
+    (place,) = struct.unpack_from("<Q", image, 40)
+    struct.pack_into("<Q", image, place + 32, struct.unpack_from("<H", image, 60)[0])
+    struct.pack_into("<H", image, 60, 0)
+    assert kernels_of(bytes(image)) == ("one",)
+
+
+@pytest.mark.parametrize("tables_last", [False, True])
+def test_too_many_kernels(*, tables_last: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory for the names of one image is bounded, and so is time for all of them."""
+    image = make_cubin([b"one", b"two", b"three"], tables_last=tables_last)
+    budget = Budget(decoded=12_000)
+    assert "too many bytes" in read(container(entry(image, kind=2)), budget=budget).damage
+    for module in ("cubin", "ptx"):
+        monkeypatch.setattr(f"wheelgrid.inspect.gpu.{module}.MOST_KERNELS", 2)
+    assert "too many" in read(container(entry(image, kind=2))).damage
+    text = PTX + PTX.replace(b"one", b"two") + PTX.replace(b"one", b"three")
+    assert "too many kernels" in read(container(entry(text))).damage
+
+
+def test_too_many_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions that are no kernels are bounded, too."""
+    monkeypatch.setattr(cubin, "MOST_KERNELS", 2)
+    image = make_cubin([b"one"]) + make_cubin([])
+    local = image.replace(b"\x01\0\0\0\x03\0", b"\x01\0\0\0\x02\0")
+    assert kernels_of(local) == ("one",)
+    names = make_cubin([b"one", b"two"])
+    names = names.replace(b"\x01\0\0\0\x03\0", b"\x01\0\0\0\x02\0")
+    assert "too many functions" in read(container(entry(names, kind=2))).damage
+
+
 def test_image_without_code_has_no_kernels() -> None:
     """That is known, unlike kernels that could not be listed."""
     assert kernels_of(make_cubin([])) == ()
@@ -432,6 +479,7 @@ def test_image_without_code_has_no_kernels() -> None:
         (make_cubin([b"one"]).replace(b"\x7fELF\x02", b"\x7fELF\x01"), "no 64-bit CUDA ELF image"),
         (make_cubin([b"one"], stripped=True, tables_last=True), "no symbols in the image"),
         (make_cubin([b"one"], tables_last=True)[:-80], "damaged ELF image"),
+        (make_cubin([b"one"]).partition(b"one")[0] + b"one\0\0.shstrtab\0" + bytes(9999), ""),
     ],
 )
 def test_damaged_image_leaves_kernels_unknown(image: bytes, fault: str) -> None:

@@ -87,7 +87,7 @@ class _Inspections:
 
     def document(self, place: str) -> Document:
         """The document of one wheel; CouldNotCheckError where its bytes cannot be had."""
-        if "://" not in place and not self._how["digests"]:
+        if "://" not in place and not (self._how["digests"] or self._how["metadata"]):
             known = self._cache.wheel(Path(place))
             if known is not None:
                 return known
@@ -104,6 +104,7 @@ class _Inspections:
 @click.option("--libs", is_flag=True, help="One block per native file.")
 @click.option("--kernels", is_flag=True, help="Also list the kernels of device code.")
 @click.option("--digests", is_flag=True, help="Read every member and compare it with RECORD.")
+@click.option("--metadata", is_flag=True, help="Only the metadata: a part of a remote wheel.")
 @click.option("--no-cache", is_flag=True, help="Read everything anew and remember nothing.")
 @json_option
 @click.pass_obj
@@ -114,6 +115,7 @@ def command(
     libs: bool,
     kernels: bool,
     digests: bool,
+    metadata: bool,
     no_cache: bool,
     as_json: bool,
 ) -> int:
@@ -123,7 +125,7 @@ def command(
     project = _project(root)
     folder = None if no_cache else cache_folder(os.environ)
     cache = InspectionCache(folder=folder, salt=_salt(project, kernels=kernels))
-    inspections = _Inspections(project, cache, kernels=kernels, digests=digests)
+    inspections = _Inspections(project, cache, kernels=kernels, digests=digests, metadata=metadata)
     documents: list[Document] = []
     failed: list[CouldNotCheckError] = []
     for place in _places(wheels):

@@ -112,9 +112,14 @@ def wheel_lines(document: Document) -> list[str]:
     """One wheel: what the whole of it needs, and its device code by vendor."""
     rows = document["libraries"]
     natives = f"{len(rows)} native of {document['members']} files"
+    if document["metadata_only"]:
+        natives = f"{document['members']} files, not looked into"
     lines = [f"{_plain(document['wheel'])}: {_size(document['size'])}, {natives}"]
     lines += [_line("name", document["name_error"])] if document["name_error"] else []
     lines += [_line("tags", " ".join(document["tags"]))] if document["tags"] else []
+    if document["metadata_only"]:
+        lines += [_line("python", document["requires_python"])]
+        lines += [_line("requires", text) for text in document["requires_dist"]]
     lines += _floor_lines(rows)
     systems = by_number(row["minimum_os"] for row in rows if row["minimum_os"])
     lines += [_line("system", ", ".join(systems))] if systems else []

@@ -51,14 +51,27 @@ def _versions(ctx: click.Context, param: click.Parameter, values: tuple[str, ...
     callback=_versions,
     help="Also this release of torch; it stays in the record from then on.",
 )
+@click.option(
+    "--abi",
+    "wheels",
+    multiple=True,
+    metavar="WHEEL|URL",
+    help="Instead: record which functions of the stable ABI this torch wheel exports.",
+)
 @click.pass_obj
-def command(root: Path | None, more: list[Version], *, dry_run: bool) -> int:
+def command(
+    root: Path | None, more: list[Version], *, wheels: tuple[str, ...], dry_run: bool
+) -> int:
     """List the torch wheels of the default package index and write them, dated, to compat/.
 
     Asks for every release that the matrix or compat/ names, through uv, with your own index
     configuration.
     """
     project = open_project(root)
+    if wheels:
+        from wheelgrid.cli.observe_abi import observe_abi
+
+        return observe_abi(project, wheels, dry_run=dry_run)
     faults = Faults()
     matrix = load_matrix(project, faults)
     faults.check()

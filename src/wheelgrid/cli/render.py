@@ -13,6 +13,7 @@ from wheelgrid.core.errors import ExitCode
 from wheelgrid.engines.atomic import write_atomically
 from wheelgrid.render.reference import reference_pages
 from wheelgrid.render.schemas import schema_texts
+from wheelgrid.render.stable_abi import stable_abi_text
 
 __all__ = ["command", "derived_files"]
 
@@ -21,7 +22,7 @@ def derived_files() -> dict[str, str]:
     """Every derived file of the repository by its path, with the text it must have."""
     schemas = {f"src/wheelgrid/schemas/{n}": text for n, text in schema_texts().items()}
     pages = {f"docs/reference/{n}": text for n, text in reference_pages(cli).items()}
-    return schemas | pages
+    return schemas | pages | {"src/wheelgrid/inspect/stable_abi.json": stable_abi_text()}
 
 
 @click.command(name="render", short_help="Write derived files.")

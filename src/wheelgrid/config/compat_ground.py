@@ -117,16 +117,21 @@ def read_manylinux(item: Item, kept: list[Statement] | None = None) -> Iterable[
         )
 
 
+def _release(isa: str, item: Item) -> IsaRelease | None:
+    given = item.fields(("toolkit", "driver"))
+    if not {"toolkit", "driver"} <= given.keys():
+        return None
+    number = item.build(lambda: Version(isa))
+    toolkit, driver = fields.version(given["toolkit"]), fields.version(given["driver"])
+    if number is None or toolkit is None or driver is None:
+        return None
+    return IsaRelease(isa=number, toolkit=toolkit, driver=driver)
+
+
 def _releases(item: Item) -> tuple[IsaRelease, ...]:
     """Versions of an intermediate language, oldest first."""
-    found = []
-    for isa, child in item.entries().items():
-        given = child.fields(("toolkit", "driver"))
-        number = child.build(lambda isa=isa: Version(isa))  # type: ignore[misc]
-        versions = [fields.version(given[key]) for key in ("toolkit", "driver") if key in given]
-        if number is not None and len(versions) == 2 and all(versions):  # noqa: PLR2004
-            found.append(IsaRelease(isa=number, toolkit=versions[0], driver=versions[1]))
-    return tuple(sorted(found))
+    found = (_release(isa, child) for isa, child in item.entries().items())
+    return tuple(sorted(release for release in found if release is not None))
 
 
 def read_run_rules(item: Item, kept: list[Statement] | None = None) -> Iterable[RunRule]:

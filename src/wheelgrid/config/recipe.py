@@ -12,10 +12,12 @@ from packaging.utils import InvalidSdistFilename, parse_sdist_filename
 from packaging.version import Version
 
 from wheelgrid.config import fields
+from wheelgrid.config.audit_policy import audit_policy
 from wheelgrid.config.environment import check_macos, check_variable
 from wheelgrid.config.files import Project, read_yaml
 from wheelgrid.config.yaml import Faults, Item, nearest
 from wheelgrid.core.accelerator import Accelerator
+from wheelgrid.core.audit_policy import NO_POLICY
 from wheelgrid.core.axis import Role
 from wheelgrid.core.cell import AXES
 from wheelgrid.core.condition import Condition
@@ -30,7 +32,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _ENV_NAME = re.compile(r"[A-Z_][A-Z0-9_]*\Z")
 _ABI3T = (3, 15)
 _REQUIRED = ("name", "version", "summary", "source", "abi", "build", "test")
-_OPTIONAL = ("when", "extensions", "patches", "stable", "reach", "uses")
+_OPTIONAL = ("when", "extensions", "patches", "stable", "reach", "uses", "audit")
 
 
 def _relative(item: Item, text: str) -> str:
@@ -169,6 +171,9 @@ def decode_recipe(
         patches=top.get("patches", _paths, ()),
         reach=top.get("reach", lambda i: _by_accelerator(i, _reach), {}),
         uses=top.get("uses", Item.texts, ()),
+        audit=top.get(
+            "audit", lambda i: audit_policy(i, f"recipes/{folder}/recipe.yaml"), NO_POLICY
+        ),
         **top.get("build", _build_fields, {"requires": {}, "env": {}}),
         **top.get("test", _test_fields, {}),
         **top.get("stable", _stable_fields, {}),

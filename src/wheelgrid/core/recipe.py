@@ -9,6 +9,7 @@ from enum import StrEnum
 from packaging.version import Version
 
 from wheelgrid.core.accelerator import Accelerator
+from wheelgrid.core.audit_policy import NO_POLICY, AuditPolicy
 from wheelgrid.core.condition import Condition, matching_key
 from wheelgrid.core.python import PythonVersion
 
@@ -107,6 +108,7 @@ class Recipe:
     test_requires: tuple[str, ...] = ()
     import_name: str = ""
     tests: tuple[str, ...] = ()
+    audit: AuditPolicy = NO_POLICY
 
     def abi_for(self, accelerator: Accelerator) -> Abi:
         """The ABI on an accelerator; the most specific pattern wins."""

@@ -20,12 +20,16 @@ __all__ = ["Inspector"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspector:
-    """How to inspect. `shims` is what is known of torch's stable ABI."""
+    """How to inspect. `shims` is what is known of torch's stable ABI.
+
+    `metadata`: only that, no native files. `digests` and `kernels` as in `Reading`.
+    """
 
     cache: InspectionCache
     shims: Mapping[str, Shim] = field(default_factory=dict)
     kernels: bool = False
     digests: bool = False
+    metadata: bool = False
 
     def inspect(self, place: str) -> Document:
         """The document of one wheel, by path or address, or of installed files or one of them.
@@ -51,7 +55,12 @@ class Inspector:
                 found[entry.path] = {**known, "path": entry.path}
             return known is not None
 
-        return Reading(digests=self.digests, kernels=self.kernels, is_known=is_known)
+        return Reading(
+            members=not self.metadata,
+            digests=self.digests,
+            kernels=self.kernels,
+            is_known=is_known,
+        )
 
     def _document(
         self, wheel: Wheel, known: Mapping[str, Document], source: Source | None = None
@@ -61,6 +70,7 @@ class Inspector:
         libraries = [rows[path] for path in wheel.members if path in rows]
         return {
             **wheel_document(wheel, libraries),
+            "metadata_only": self.metadata,
             "transferred": source.transferred if source else 0,
             "notes": list(source.notes) if source else [],
         }
@@ -71,6 +81,8 @@ class Inspector:
 
     def keep(self, wheel: Wheel, document: Document, path: Path | None) -> None:
         """Keep what was read of a wheel; files by digest only where the digest was computed."""
+        if self.metadata:
+            return
         if path is not None and document["complete"]:
             self.cache.keep_wheel(path, {**document, "transferred": 0})
         for row in document["libraries"]:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wheelgrid.inspect.inflate import InflateError, crc32, inflate
+from wheelgrid.inspect.inflate import InflateError, crc32, inflate, inflate_whole
 from wheelgrid.inspect.source import Source
 
 __all__ = ["Archive", "DamageError", "Entry", "open_archive"]
@@ -21,6 +21,9 @@ MAX_MEMBERS = 100_000
 MAX_TOTAL = 64 << 30
 _MAX_DIRECTORY = 24 << 20
 _MAX_NAME = 4096
+_EXTRA = 64
+"""Bytes of extra fields in a local header that most archives stay below."""
+_AT_ONCE = 1 << 20
 _RAW = 128 * 1024
 _SLACK = 512
 """The tables of a dynamic deflate block, which come before its first byte."""
@@ -60,7 +63,6 @@ class Archive:
 
     source: Source
     entries: tuple[Entry, ...]
-    directory: bytes
     damage: tuple[tuple[str, str], ...] = ()
 
     def raw(self, entry: Entry) -> Iterator[bytes]:
@@ -75,15 +77,15 @@ class Archive:
             at += len(data)
             yield data
 
-    def _data(self, entry: Entry) -> int:
-        """Where the data of a member begins, after its local header."""
-        head = self.source.read_at(entry.header, _LOCAL.size)
+    def _data(self, entry: Entry, head: bytes = b"") -> int:
+        """Where the data of a member begins, after its local header, which `head` may hold."""
+        head = head or self.source.read_at(entry.header, _LOCAL.size + _MAX_NAME)
         if len(head) < _LOCAL.size or head[:4] != b"PK\3\4":
             msg = "has no header where the directory says"
             raise DamageError(msg)
-        fields = _LOCAL.unpack(head)
+        fields = _LOCAL.unpack_from(head)
         name_size, extra_size = fields[9], fields[10]
-        name = self.source.read_at(entry.header + _LOCAL.size, min(name_size, _MAX_NAME))
+        name = head[_LOCAL.size : _LOCAL.size + name_size]
         if _text(name, fields[2]) != entry.path or fields[3] != entry.method:
             msg = "has another name or method in its own header"
             raise DamageError(msg)
@@ -112,18 +114,13 @@ class Archive:
                 yield piece
         except InflateError as error:
             raise DamageError(str(error)) from error
-        if size != entry.size:
-            msg = f"holds {size} bytes, the directory says {entry.size}"
-            raise DamageError(msg)
-        if value != entry.crc:
-            msg = "has a bad CRC-32"
-            raise DamageError(msg)
+        _check(entry, size, value)
 
     def head(self, entry: Entry, size: int) -> bytes:
         """At most the first `size` bytes of a member, unchecked: enough to tell what it is."""
         if entry.flags & _ENCRYPTED or entry.method not in {_STORED, _DEFLATED}:
             return b""
-        raw = self.source.read_at(self._data(entry), min(entry.compressed, size + _SLACK))
+        raw = self._begin(entry, min(entry.compressed, size + _SLACK))
         if entry.method == _STORED:
             return raw[:size]
         try:
@@ -131,15 +128,44 @@ class Archive:
         except zlib.error as error:
             raise DamageError(str(error)) from error
 
+    def _begin(self, entry: Entry, size: int) -> bytes:
+        """The first `size` compressed bytes of a member, in one read with its header."""
+        guess = _LOCAL.size + len(entry.path.encode()) + _EXTRA
+        head = self.source.read_at(entry.header, guess + size)
+        start = self._data(entry, head) - entry.header
+        if start + size <= len(head):
+            return head[start : start + size]
+        return self.source.read_at(entry.header + start, size)
+
     def read(self, entry: Entry, most: int) -> bytes:
         """A whole small member; DamageError if it is larger than `most`."""
         if entry.size > most:
             msg = f"is larger than {most} bytes"
             raise DamageError(msg)
-        return b"".join(self.chunks(entry))
+        if entry.method != _DEFLATED or entry.flags & _ENCRYPTED or entry.size > _AT_ONCE:
+            return b"".join(self.chunks(entry))
+        raw = self._begin(entry, entry.compressed)
+        try:
+            data = inflate_whole(raw, entry.size)
+        except InflateError as error:
+            raise DamageError(str(error)) from error
+        _check(entry, len(data), crc32(data))
+        return data
+
+
+def _check(entry: Entry, size: int, crc: int) -> None:
+    """DamageError unless a member that was read to its end is what the directory says."""
+    if size != entry.size:
+        msg = f"holds {size} bytes, the directory says {entry.size}"
+        raise DamageError(msg)
+    if crc != entry.crc:
+        msg = "has a bad CRC-32"
+        raise DamageError(msg)
 
 
 def _text(name: bytes, flags: int) -> str:
+    if name.isascii():
+        return name.decode("ascii")
     return name.decode("utf-8" if flags & _UTF8 else "cp437", errors="replace")
 
 
@@ -244,4 +270,4 @@ def open_archive(source: Source) -> Archive:
         raise DamageError(msg)
     files = tuple(e for e in entries if not e.path.endswith("/"))
     damage = tuple(_faults(list(files), offset + shift))
-    return Archive(source, files, directory, damage)
+    return Archive(source, files, damage)

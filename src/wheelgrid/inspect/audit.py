@@ -1,19 +1,38 @@
-"""The audit: every rule on one wheel."""
+"""The audit: every rule on one wheel, and the exceptions that its policy makes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
+from wheelgrid.core.audit_policy import NO_POLICY, AuditPolicy
 from wheelgrid.core.rung import Outcome
 from wheelgrid.inspect.findings import Expected, Finding, Level
-from wheelgrid.inspect.rules import contents, identity, integrity, linkage, tags
-from wheelgrid.inspect.wheel import Wheel, read_wheel
+from wheelgrid.inspect.policy import Waived, apply_waivers
+from wheelgrid.inspect.rules import (
+    bundled,
+    contents,
+    device_archs,
+    floors,
+    identity,
+    integrity,
+    labels,
+    loading,
+    macos,
+    python_tags,
+    requires,
+    tags,
+    torch_abi,
+    weight,
+)
+from wheelgrid.inspect.subject import Subject, Upstream
+from wheelgrid.inspect.wheel import read_wheel
 
-__all__ = ["Audit", "audit"]
+__all__ = ["Audit", "audit", "findings_of"]
 
-Rule = Callable[[Wheel, Expected | None], Iterator[Finding]]
+Rule = Callable[[Subject], Iterator[Finding]]
 
 _ALL: tuple[Rule, ...] = (
     identity.file_name,
@@ -26,25 +45,51 @@ _ALL: tuple[Rule, ...] = (
     integrity.damage,
     integrity.paths,
     tags.expected_tags,
-    tags.glibc_floor,
-    tags.abi3_files,
+    floors.linux_floor,
+    floors.musl,
+    macos.macos_floor,
+    python_tags.suffixes,
     tags.machine,
-    tags.abi3_symbols,
+    python_tags.stable_symbols,
+    floors.needless_linux,
+    floors.unpublishable,
+    python_tags.no_abi,
+    python_tags.could_be_wider,
+    python_tags.threading,
     contents.extensions,
+    device_archs.declared_targets,
     contents.device_code,
-    linkage.bundled,
-    linkage.loading,
-    linkage.torch_abi,
+    contents.several_accelerators,
+    weight.duplicates,
+    weight.ceilings,
+    weight.debug_data,
+    device_archs.declared_list,
+    bundled.bundled,
+    loading.version_files,
+    loading.search_paths,
+    torch_abi.stable_or_pinned,
+    loading.layout,
+    bundled.excludes,
+    loading.runtime_majors,
+    labels.label,
+    labels.limits_torch,
+    requires.stubs,
+    torch_abi.oldest_torch,
+    torch_abi.string_abi,
+    torch_abi.what_torch_has,
+    requires.pinned_runtimes,
+    labels.sycl_of_torch,
     integrity.unreadable,
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """All findings on one wheel."""
+    """All findings on one wheel; `waived` are those that exceptions accept, which fail nothing."""
 
     wheel: str
     findings: tuple[Finding, ...]
+    waived: tuple[Waived, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -55,8 +100,25 @@ class Audit:
         return Outcome.UNKNOWN if Level.UNCHECKED in levels else Outcome.PASSED
 
 
-def audit(file: Path, expected: Expected | None = None) -> Audit:
-    """Read a wheel and apply every rule; with `expected`, also what the plan asked for."""
+def findings_of(subject: Subject) -> tuple[Finding, ...]:
+    """What all rules find, before any exception."""
+    return tuple(finding for rule in _ALL for finding in rule(subject))
+
+
+def audit(
+    file: Path,
+    expected: Expected | None = None,
+    *,
+    policy: AuditPolicy = NO_POLICY,
+    as_of: date | None = None,
+    upstream: Upstream | None = None,
+) -> Audit:
+    """Read a wheel and apply every rule; with `expected`, also what the plan asked for.
+
+    `as_of` is the day against which exceptions are judged; without it, a policy with exceptions is
+    a ValueError. `upstream` is what is known of torch.
+    """
     wheel = read_wheel(file)
-    found = tuple(finding for rule in _ALL for finding in rule(wheel, expected))
-    return Audit(wheel=wheel.file, findings=found)
+    subject = Subject(wheel=wheel, expected=expected, policy=policy, upstream=upstream)
+    found, waived = apply_waivers(findings_of(subject), policy.waivers, as_of)
+    return Audit(wheel=wheel.file, findings=found, waived=waived)

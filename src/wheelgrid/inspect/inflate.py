@@ -16,7 +16,7 @@ with suppress(ImportError):  # no wheel of isal for this platform
 
     _engine = isal_zlib
 
-__all__ = ["BACKEND", "CHUNK", "InflateError", "crc32", "inflate"]
+__all__ = ["BACKEND", "CHUNK", "InflateError", "crc32", "inflate", "inflate_whole"]
 
 CHUNK = 256 * 1024
 """Most bytes of one inflated piece."""
@@ -53,3 +53,19 @@ def inflate(raw: Iterator[bytes]) -> Iterator[bytes]:
     if not state.eof:
         msg = "the compressed data ends too early"
         raise InflateError(msg)
+
+
+def inflate_whole(raw: bytes, size: int) -> bytes:
+    """A small raw deflate stream at once; InflateError if damaged or longer than `size`."""
+    state = zlib.decompressobj(wbits=-15)
+    try:
+        data = state.decompress(raw, size + 1)
+    except zlib.error as error:
+        raise InflateError(str(error)) from error
+    if len(data) > size:
+        msg = "holds more than the directory says"
+        raise InflateError(msg)
+    if not state.eof:
+        msg = "the compressed data ends too early"
+        raise InflateError(msg)
+    return data

@@ -10,7 +10,7 @@ from wheelgrid.inspect.formats import NotReadableError, elf, macho, pe
 from wheelgrid.inspect.gpu import amdgpu, kpack, metal, rocm, sycl
 from wheelgrid.inspect.gpu.coverage import ImageKey, cover
 from wheelgrid.inspect.gpu.cuda import MAGIC, Container, ImageKind
-from wheelgrid.inspect.scan import Found, Ranges, scan
+from wheelgrid.inspect.scan import Found, Keep, Ranges, scan
 from wheelgrid.inspect.stream import LOOKAHEAD, ByteStream, HoleError, Pages, TruncatedError
 
 __all__ = ["CudaGroup", "DeviceCode", "Native", "kind_of", "read_native"]
@@ -18,14 +18,14 @@ __all__ = ["CudaGroup", "DeviceCode", "Native", "kind_of", "read_native"]
 _HEAD = 48 << 20
 """Bytes at the start that are kept of a file whose tables lie in the segment of its code."""
 _TAIL = 1 << 20
-_SMALL = 32 << 20
-_MOST_KEPT = 1 << 30
+_SMALL = 8 << 20
 _MOST_PASSES = 4
 _EXECUTABLE, _LOAD, _DYNAMIC = 1, 1, 2
 _MAX_JAVA = 20
 _MAX_FAULTS = 3
 _NEW_CUBIN = 0x6000000
 """In the flags of cubins since CUDA 13, whose next byte is the SM; before, the lowest was."""
+_SYCL_RUNTIME = b"libsycl.so"
 _SYCL_SECTIONS = ("__CLANG_OFFLOAD_BUNDLE__sycl", "OFFLOAD_DEVICE_CODE", ".tgtimg")
 
 Place = tuple[str, int, int]
@@ -121,20 +121,24 @@ def _merged(ranges: list[tuple[int, int]], size: int) -> Ranges:
     return found
 
 
-def _kept(header: elf.Header, size: int, more: list[tuple[int, int]]) -> Ranges:
+def _kept(header: elf.Header, size: int, more: list[tuple[int, int]]) -> Keep:
     """What the loader's tables and the section headers may lie in.
 
-    Linkers put code in segments of its own, or (older ones) with the tables, which come first.
+    Linkers put the tables first, in a segment of their own or before the code; patchelf adds small
+    segments at the end. Device code of SYCL is read after the pass, so all that is not machine code
+    is kept of a file that needs its runtime.
     """
-    ranges = [(0, LOOKAHEAD), (header.sections_at - _TAIL, size), *more]
-    ranges += [(0, size)] if size <= _SMALL else []
+    ranges = [(0, size if size <= _SMALL else LOOKAHEAD), (header.sections_at - _TAIL, size), *more]
+    data = []
     for segment in header.segments:
         end = segment.offset + segment.size
-        if segment.kind == _DYNAMIC or (segment.kind == _LOAD and not segment.flags & _EXECUTABLE):
+        if segment.kind == _DYNAMIC or (segment.kind == _LOAD and segment.size <= _SMALL):
             ranges.append((segment.offset, end))
-        elif segment.kind == _LOAD and (segment.offset == 0 or segment.size <= _SMALL):
-            ranges.append((segment.offset, min(end, segment.offset + _HEAD)))
-    return _merged(ranges, min(size, _MOST_KEPT))
+        elif segment.kind == _LOAD and segment.offset == 0:
+            ranges.append((0, min(end, _HEAD)))
+        if segment.kind == _LOAD and not segment.flags & _EXECUTABLE:
+            data.append((segment.offset, end))
+    return Keep(_merged(ranges, size), _merged([*ranges, *data], size), _SYCL_RUNTIME)
 
 
 def _cubin(header: elf.Header) -> tuple[CudaGroup, ...]:
@@ -239,8 +243,9 @@ def _faults(found: Found) -> list[str]:
 
 def _read_other(path: str, size: int, kind: str, chunks: Chunks, *, kernels: bool) -> Native:
     """Mach-O and PE: the whole file is kept but for device code."""
+    whole = Keep([(0, size)])
     with Pages(size) as pages:
-        found = scan(ByteStream(chunks()), pages, [(0, min(size, _MOST_KEPT))], kernels=kernels)
+        found = scan(ByteStream(chunks()), pages, whole, kernels=kernels)
         if kind == "PE":
             facts = pe.read_pe(pages)
             spans = [(s.name, s.offset, s.offset + s.size) for s in facts.sections if s.size]
@@ -269,11 +274,12 @@ def _read_device_file(path: str, size: int, kind: str, chunks: Chunks, *, kernel
         damage += [module.damage] if module is not None and module.damage else []
     elif kind == "kpack":
         pack = kpack.read_kpack(stream)
-        code = DeviceCode(bundles=(rocm.Bundle(offset=pack.offset, targets=pack.targets),))
-        damage += [pack.damage] if pack.damage else []
+        if pack is not None:
+            code = DeviceCode(bundles=(rocm.Bundle(offset=pack.offset, targets=pack.targets),))
+            damage += [pack.damage] if pack.damage else []
     else:
         with Pages(size) as pages:
-            found = scan(stream, pages, [], kernels=kernels)
+            found = scan(stream, pages, Keep([]), kernels=kernels)
         code = DeviceCode(
             cuda=tuple(_groups([], found, kernels=kernels)), bundles=tuple(found.bundles)
         )

@@ -1,14 +1,16 @@
 """Which part of CPython's C API a native file uses, and from which Python on.
 
-Sources: CPython's Misc/stable_abi.toml, through abi3info; PEP 384, PEP 703, PEP 803.
+Sources: CPython's Misc/stable_abi.toml (see stable_abi.json); PEP 384, PEP 703, PEP 803.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
+from importlib import resources
 
 __all__ = ["PythonAbi", "is_python_symbol", "python_abi", "since"]
 
@@ -42,14 +44,16 @@ def is_python_symbol(name: str) -> bool:
     return _C_API.match(name) is not None
 
 
-@lru_cache(maxsize=4096)
+@cache
+def _stable_abi() -> dict[str, int]:
+    """The table of the stable ABI, which `wheelgrid render` makes."""
+    text = resources.files("wheelgrid.inspect").joinpath("stable_abi.json").read_text("utf-8")
+    return dict(json.loads(text)["since"])
+
+
 def since(name: str) -> int | None:
     """The Python 3 minor that brought a symbol into the stable ABI; None where it is not in it."""
-    from abi3info import DATAS, FUNCTIONS
-    from abi3info.models import Symbol
-
-    known = FUNCTIONS.get(Symbol(name)) or DATAS.get(Symbol(name))
-    return known.added.minor if known is not None else None
+    return _stable_abi().get(name)
 
 
 def python_abi(undefined: Iterable[str], needed: Iterable[str] = ()) -> PythonAbi:

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from wheelgrid.inspect.gpu import cuda, rocm
+from wheelgrid.inspect.gpu.payload import Budget
 from wheelgrid.inspect.stream import ByteStream, Pages, TruncatedError
 
-__all__ = ["Found", "Ranges", "scan"]
+__all__ = ["Found", "Keep", "Ranges", "scan"]
 
 _STEP = 8
 _PAGE = 4096
@@ -22,6 +23,8 @@ _RARE = 1
 """The byte of CUDA's magic that is looked for: 0xED is rare in code and in zeros."""
 _OVERLAP = 64
 _MAX_CONTAINERS = 1_000_000
+_MOST_KEPT = 2 << 30
+"""Bytes of one file that are kept at most; tables beyond are then missing, which is said."""
 Ranges = Sequence[tuple[int, int]]
 """Sorted, disjoint pairs of begin and end."""
 
@@ -55,14 +58,41 @@ def _cuda_places(window: bytes, offset: int, size: int) -> Iterator[int]:
 
 def _hip_places(window: bytes, offset: int, size: int) -> Iterator[int]:
     """Places in the window, page-aligned in the file, where a HIP bundle begins."""
-    for place in range(-offset % _PAGE, size, _PAGE):
-        if window.startswith((rocm.CCOB_MAGIC, rocm.BUNDLE_MAGIC), place):
-            yield place
+    first = -offset % _PAGE
+    lane = window[first:size:_PAGE]
+    for letter in (b"C", b"_"):
+        hit = lane.find(letter)
+        while hit >= 0:
+            place = first + hit * _PAGE
+            if window.startswith((rocm.CCOB_MAGIC, rocm.BUNDLE_MAGIC), place):
+                yield place
+            hit = lane.find(letter, hit + 1)
 
 
-def _keep(pages: Pages, window: bytes, offset: int, size: int, keep: Ranges) -> None:
-    """Keep the parts of `window[:size]`, which begins at `offset`, that lie in a range."""
+@dataclass(slots=True)
+class Keep:
+    """Which parts of a file are kept: `ranges`, and `all_ranges` from where `mark` is seen in them.
+
+    Few files need most of their bytes looked at again; a name in their first tables tells which.
+    """
+
+    ranges: Ranges
+    all_ranges: Ranges = ()
+    mark: bytes = b""
+    left: int = _MOST_KEPT
+
+    def take(self, pages: Pages, window: bytes, offset: int, size: int) -> None:
+        """Keep what is to be kept of `window[:size]`, which begins at `offset`, within bounds."""
+        if self.left > 0:
+            self.left -= _keep(pages, window, offset, size, self.ranges)
+        if self.all_ranges and self.mark in window:
+            self.ranges, self.all_ranges = self.all_ranges, ()
+
+
+def _keep(pages: Pages, window: bytes, offset: int, size: int, keep: Ranges) -> int:
+    """Keep the parts of `window[:size]`, which begins at `offset`, in a range; bytes kept."""
     end = offset + size
+    kept = 0
     at = max(0, bisect_right(keep, (offset, 1 << 62)) - 1)
     for begin, stop in keep[at:]:
         if begin >= end:
@@ -70,12 +100,14 @@ def _keep(pages: Pages, window: bytes, offset: int, size: int, keep: Ranges) -> 
         low, high = max(begin, offset), min(stop, end)
         if low < high:
             pages.write(low, window[low - offset : high - offset])
+            kept += high - low
+    return kept
 
 
-def _read_at(stream: ByteStream, found: Found, *, kernels: bool) -> bool:
+def _read_at(stream: ByteStream, found: Found, budget: Budget, *, kernels: bool) -> bool:
     """Read the container that the stream stands at; whether there was one."""
     if stream.peek(4) == cuda.MAGIC[:4]:
-        container = cuda.read_container(stream, kernels=kernels)
+        container = cuda.read_container(stream, kernels=kernels, budget=budget)
         if container is not None:
             found.containers.append(container)
         return container is not None
@@ -85,9 +117,10 @@ def _read_at(stream: ByteStream, found: Found, *, kernels: bool) -> bool:
     return bundle is not None
 
 
-def scan(stream: ByteStream, pages: Pages, keep: Ranges, *, kernels: bool = False) -> Found:
-    """Pass over the whole stream, read device code, keep the ranges that are asked for."""
+def scan(stream: ByteStream, pages: Pages, keep: Keep, *, kernels: bool = False) -> Found:
+    """Pass over the whole stream, read device code, keep what is asked for."""
     found = Found()
+    budget = Budget()
     tried = -1
     while window := stream.window():
         offset, size = stream.offset, len(window)
@@ -96,13 +129,13 @@ def scan(stream: ByteStream, pages: Pages, keep: Ranges, *, kernels: bool = Fals
         places = [p for p in _cuda_places(window, offset, usable) if offset + p > tried]
         places += [p for p in _hip_places(window, offset, usable) if offset + p > tried]
         stop = min(places, default=usable)
-        _keep(pages, window, offset, stop, keep)
+        keep.take(pages, window, offset, stop)
         stream.skip(stop)
         if not places or found.full:
             continue
         tried = stream.offset
         try:
-            _read_at(stream, found, kernels=kernels)
+            _read_at(stream, found, budget, kernels=kernels)
         except TruncatedError as error:
             found.damage.append(f"device code at {tried}: {error}")
     if found.full:

@@ -48,13 +48,15 @@ _BATCH = 256
 _MAX_SOURCE = 1 << 20
 _JIT = {
     "triton": (b"@triton.jit", b"@triton.autotune"),
-    "cute-dsl": (b"@cute.kernel", b"@cute.jit"),
+    "cute-dsl": (b"@cute.jit",),
     "tilelang": (b"@tilelang.jit",),
     "numba": (b"@cuda.jit",),
     "cupy": (b"cupy.RawKernel(", b"cupy.RawModule(", b"cp.RawKernel("),
     "cpp_extension": (b"load_inline(",),
 }
 """What marks a source of device code, by the compiler that takes it."""
+_JIT_HINTS = (b".jit", b"Raw", b"load_inline(")
+"""One of these is in every such source; most sources have none."""
 _NATIVE_SUFFIXES = (".so", ".pyd", ".dylib", ".dll")
 
 
@@ -182,9 +184,10 @@ class Reading:
     """How a wheel is read. `digests`: every member to its end, with SHA-256, as an audit needs.
 
     `kernels`: names of kernels in device code. `is_known` says of a native file and its digest in
-    RECORD that it need not be read.
+    RECORD that it need not be read. Without `members` only the metadata is read.
     """
 
+    members: bool = True
     digests: bool = False
     kernels: bool = False
     is_known: Callable[[Entry, str], bool] = lambda entry, digest: False  # noqa: ARG005
@@ -243,6 +246,8 @@ def _read_text(wheel: Wheel, archive: Archive) -> None:
 
 
 def _take_source(wheel: Wheel, path: str, text: bytes) -> None:
+    if not any(hint in text for hint in _JIT_HINTS):
+        return
     for compiler, marks in _JIT.items():
         if any(mark in text for mark in marks):
             wheel.jit.setdefault(compiler, []).append(path)
@@ -305,7 +310,9 @@ def read_wheel(file: Path | Source, how: Reading | None = None) -> Wheel:
             return wheel
         wheel.damage += archive.damage
         _read_text(wheel, archive)
-        _read_members(wheel, archive, how)
+        wheel.members = {e.path: Member(path=e.path, size=e.size) for e in archive.entries}
+        if how.members:
+            _read_members(wheel, archive, how)
     return wheel
 
 

@@ -1,7 +1,7 @@
 """GPU architectures against toolkits and torch wheels: what compiles, and what has code to run.
 
-The rules for CUDA are NVIDIA's: code for `sm_80` runs on the same major and not below; PTX runs on
-anything newer, compiled by the driver (CUDA binary compatibility guide).
+The rules for CUDA are NVIDIA's, of core/run_rules.py: code for `sm_80` runs on the same major and
+not below; PTX runs on anything newer, compiled by the driver.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from wheelgrid.core.errors import Fault
 from wheelgrid.core.evidence import Source
 from wheelgrid.core.knowledge import Knowledge
 from wheelgrid.core.matrix import Matrix, Toolchain
+from wheelgrid.core.run_rules import capability, is_not_older, is_plain, is_same_major
 
 __all__ = ["arch_family", "has_code", "obstacle", "toolchain_faults", "toolkit_target"]
 
 _DOTTED = re.compile(r"([0-9]{1,2})\.([0-9])([af]?)(\+PTX)?\Z")
-_SM = re.compile(r"sm_([0-9]+)([0-9])([af]?)\Z")
 _MANYLINUX = re.compile(r"manylinux_([0-9]+)_([0-9]+)")
 
 NONE = "none"
@@ -36,11 +36,6 @@ def _plain(arch: str) -> str:
     return arch.rstrip("af") if arch.startswith("sm_") else arch
 
 
-def _numbers(arch: str) -> tuple[int, int] | None:
-    match = _SM.match(arch)
-    return (int(match[1]), int(match[2])) if match else None
-
-
 def arch_family(arch: str) -> Family | None:
     """The vendor of a target by its spelling; None for one that no rule knows."""
     if arch.startswith("sm_"):
@@ -50,17 +45,14 @@ def arch_family(arch: str) -> Family | None:
 
 def has_code(arch: str, values: Iterable[str], ptx: Iterable[str]) -> bool:
     """Whether a wheel with these images has code that the GPU can run."""
-    device = _numbers(arch)
-    if device is None:
+    if capability(arch) is None:
         return arch in set(values)
-    same = [n for v in values if (n := _numbers(v)) and (v == arch or not v.endswith(("a", "f")))]
-    if any(major == device[0] and minor <= device[1] for major, minor in same):
-        return True
-    return any(n <= device for v in ptx if (n := _numbers(v)))
+    images = [(v, is_same_major) for v in values] + [(v, is_not_older) for v in ptx]
+    return any(image == arch or (is_plain(image) and fits(image, arch)) for image, fits in images)
 
 
 def _dotted(arch: str) -> str:
-    found = _numbers(_plain(arch))
+    found = capability(_plain(arch))
     return f"{found[0]}.{found[1]}" if found else arch
 
 
@@ -82,8 +74,8 @@ def obstacle(
     known = knowledge.toolkit_archs(accelerator.version, accelerator.family)
     if known is None or _plain(arch) in known[0]:
         return None
-    lowest = min((n for v in known[0] if (n := _numbers(v))), default=None)
-    device = _numbers(_plain(arch))
+    lowest = min((n for v in known[0] if (n := capability(v))), default=None)
+    device = capability(_plain(arch))
     message = f"{accelerator} does not compile for {arch}"
     hint = f"it compiles for {', '.join(sorted(known[0], key=_order))}"
     if lowest and device and device < lowest:
@@ -92,7 +84,7 @@ def obstacle(
 
 
 def _order(arch: str) -> tuple[int, int, str]:
-    return (*(_numbers(arch) or (0, 0)), arch)
+    return (*(capability(arch) or (0, 0)), arch)
 
 
 def _glibc(tag: str, knowledge: Knowledge) -> tuple[int, int] | None:

@@ -138,6 +138,7 @@ def inspect_schema() -> Schema:
         **dict.fromkeys(("tags", "requires_dist", "notes"), _TEXTS),
         **dict.fromkeys(("size", "members", "transferred"), _COUNT),
         "complete": _FLAG,
+        "metadata_only": _FLAG,
         "jit_sources": _map(_TEXTS),
         "damage": _list(problem),
         "libraries": _list(_library()),

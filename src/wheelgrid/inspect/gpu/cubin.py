@@ -16,7 +16,7 @@ import re
 import struct
 from collections.abc import Iterator
 
-from wheelgrid.inspect.gpu.payload import PIECE, Payload, PayloadError
+from wheelgrid.inspect.gpu.payload import MOST_KERNELS, PIECE, Payload, PayloadError
 from wheelgrid.inspect.stream import HoleError, Pages, TruncatedError
 
 __all__ = ["list_cubin_kernels"]
@@ -30,6 +30,7 @@ _ENTRY = 0x10
 _SHT_SYMTAB = 2
 _FUNCTION = re.compile(rb"[\x02\x12\x22\xa2]")
 """st_info of functions: local, global, weak, and unique as CUDA has it."""
+_NO_FUNCTION = bytes(set(range(256)) - set(b"\x02\x12\x22\xa2"))
 _TEXT = b"\0.text."
 _FILLED = re.compile(rb"[^\0]")
 _FIRST_NAME = b"\0.shstrtab\0"
@@ -43,17 +44,22 @@ _SYMBOLS_AT_ONCE = 40_000 * 24
 _MOST_SECTIONS = 1 << 20
 
 
+def _spend(payload: Payload, kinds: bytes | bytearray) -> None:
+    """Pay for looking at the functions among symbols of these kinds."""
+    payload.spend(len(kinds.translate(None, _NO_FUNCTION)))
+
+
 class _Head:
     """The front of an image, decoded as far as it was needed."""
 
     def __init__(self, payload: Payload) -> None:
         self.data = bytearray()
-        self._payload = payload
+        self.payload = payload
 
     def has(self, size: int) -> bool:
         """Whether there are `size` bytes, within what a head may be large."""
         while len(self.data) < size:
-            piece = self._payload.read(PIECE) if size <= _MOST_HEAD else b""
+            piece = self.payload.read(PIECE) if size <= _MOST_HEAD else b""
             if not piece:
                 return False
             self.data += piece
@@ -79,21 +85,24 @@ class _Head:
 class _Functions:
     """Functions, gathered from symbols: names of kernels, places of the names of others.
 
-    The table of names is the part of `data` from `start` to `end`.
+    The table of names is the part of the head from `start` to `end`.
     """
 
-    def __init__(self, data: bytes | bytearray, start: int, end: int) -> None:
+    def __init__(self, head: _Head, start: int, end: int) -> None:
         self.kernels: set[bytes] = set()
-        self._data = data
+        self._head = head
+        self._data = head.data
         self._start = start
         self._end = end
         self._kernels: set[int] = set()
         self._others: set[int] = set()
 
-    def add(self, records: bytes | bytearray) -> bool:
+    def add(self, records: bytearray) -> bool:
         """Take the functions among the symbols; False if one of them cannot be a symbol."""
         marks = records[5 :: _SYMBOL.size]
-        for match in _FUNCTION.finditer(records[4 :: _SYMBOL.size]):
+        kinds = records[4 :: _SYMBOL.size]
+        _spend(self._head.payload, kinds)
+        for match in _FUNCTION.finditer(kinds):
             index = match.start()
             name, section = _NAME.unpack_from(records, index * _SYMBOL.size)
             at = self._start + name
@@ -105,6 +114,8 @@ class _Functions:
             elif section and at not in self._kernels:
                 self._kernels.add(at)
                 self.kernels.add(self._name(at))
+        if len(self._kernels) + len(self._others) > MOST_KERNELS:
+            raise PayloadError("too many functions")
         return True
 
     def cover(self, texts: set[bytes]) -> bool:
@@ -113,6 +124,7 @@ class _Functions:
         if len(left) > len(self._others):
             return False
         if left:
+            self._head.payload.spend(len(self._others))
             left.difference_update(self._name(at) for at in self._others)
         return not left
 
@@ -144,8 +156,13 @@ def _find_symbols(head: _Head, start: int) -> int:
     return at // 8 * 8 - _SYMBOL.size if at > 0 else 0
 
 
-def _list_texts(data: bytearray, end: int) -> set[bytes]:
+def _list_texts(head: _Head, end: int) -> set[bytes]:
     """What code sections are called after, by the names of sections before `end`."""
+    data = head.data
+    count = data.count(_TEXT, _HEADER.size, end)
+    if count > MOST_KERNELS:
+        raise PayloadError("too many sections")
+    head.payload.spend(count)
     texts = set()
     at = data.find(_TEXT, _HEADER.size, end)
     while at >= 0:
@@ -160,11 +177,11 @@ def _from_head(head: _Head) -> set[bytes] | None:
     start = _find_names(head)
     if not start:
         return None
-    texts = _list_texts(head.data, start)
-    if not texts:
-        return set()
+    texts = _list_texts(head, start)
+    if not texts:  # as a rule a small image; that it has no kernels is worth a second look
+        return None
     at = _find_symbols(head, start)
-    functions = _Functions(head.data, start, at)
+    functions = _Functions(head, start, at)
     while at and head.has(at + _SYMBOL.size):
         size = (len(head.data) - at) // _SYMBOL.size * _SYMBOL.size
         over = not functions.add(head.data[at : at + size])
@@ -189,12 +206,14 @@ def _read_name(pages: Pages, at: int, end: int) -> bytes:
     return name.partition(b"\0")[0]
 
 
-def _kernels_at(pages: Pages, table: tuple[int, ...]) -> Iterator[int]:
+def _kernels_at(pages: Pages, table: tuple[int, ...], payload: Payload) -> Iterator[int]:
     """Where the names of kernels begin in the table of names, by a table of symbols."""
     for start in range(0, table[5], _SYMBOLS_AT_ONCE):
         size = min(table[5] - start, _SYMBOLS_AT_ONCE) // _SYMBOL.size * _SYMBOL.size
         records = pages.read(table[4] + start, size)
-        for match in _FUNCTION.finditer(records[4 :: _SYMBOL.size]):
+        kinds = records[4 :: _SYMBOL.size]
+        _spend(payload, kinds)
+        for match in _FUNCTION.finditer(kinds):
             name, section = _NAME.unpack_from(records, match.start() * _SYMBOL.size)
             if section and records[match.start() * _SYMBOL.size + 5] & _ENTRY:
                 yield name
@@ -211,16 +230,16 @@ def _find_tables(pages: Pages, start: int, count: int) -> tuple[tuple[int, ...],
     raise PayloadError("no symbols in the image")
 
 
-def _from_pages(pages: Pages, start: int, count: int) -> set[bytes]:
+def _from_pages(pages: Pages, payload: Payload, start: int, count: int) -> set[bytes]:
     """Kernels by the section headers."""
     symbols, names = _find_tables(pages, start, count)
     kernels: set[bytes] = set()
     size = 0
-    for at in _kernels_at(pages, symbols):
+    for at in _kernels_at(pages, symbols, payload):
         kernel = _read_name(pages, names[4] + at, names[4] + names[5])
         kernels.add(kernel)
         size += len(kernel) + _SYMBOL.size
-        if size > _MOST_NAMES:
+        if size > _MOST_NAMES or len(kernels) > MOST_KERNELS:
             raise PayloadError("too many names")
     return kernels
 
@@ -238,7 +257,7 @@ def _from_whole(head: _Head, payload: Payload, start: int, count: int) -> set[by
             pages.write(at, piece)
             at += len(piece)
         try:
-            return _from_pages(pages, start, count)
+            return _from_pages(pages, payload, start, count)
         except (TruncatedError, HoleError) as error:
             msg = f"damaged ELF image: {error}"
             raise PayloadError(msg) from error

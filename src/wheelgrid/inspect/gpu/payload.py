@@ -19,15 +19,18 @@ import zstandard
 from wheelgrid.inspect.gpu.fatbin import Entry
 from wheelgrid.inspect.stream import ByteStream
 
-__all__ = ["PIECE", "Budget", "Payload", "PayloadError", "open_payload"]
+__all__ = ["MOST_KERNELS", "PIECE", "Budget", "Payload", "PayloadError", "open_payload"]
 
 PIECE = 128 * 1024
 """Bytes that readers ask for at once."""
+MOST_KERNELS = 100_000
+"""Kernels, or other functions, that one image may have."""
 _MOST_WINDOW = 16 << 20
 _MOST_AT_ONCE = 16 << 20
 _MOST_RUN = 8 << 20
 _LZ4_WINDOW = 64 * 1024
 _LZ4_PRICE = 64
+_NAME_PRICE = 4096
 _LONG = 15
 _CONTINUED = 255
 _LEAST_MATCH = 4
@@ -43,7 +46,10 @@ def _new_zstd() -> zstandard.ZstdDecompressor:
 
 @dataclass(slots=True)
 class Budget:
-    """What may still be spent on one file: decoded bytes (time), bytes of names kept (memory)."""
+    """What may still be spent on one file: decoded bytes (time), bytes of names kept (memory).
+
+    Work that is slower than decoding counts as more bytes than it reads.
+    """
 
     decoded: int = 16 << 30
     names: int = 24 << 20
@@ -93,6 +99,10 @@ class Payload:
             raise PayloadError(msg)
         self._budget.decode(len(data) * self._price)
         return data
+
+    def spend(self, names: int) -> None:
+        """Pay for names that are looked at, which costs time as decoding does."""
+        self._budget.decode(names * _NAME_PRICE)
 
     def skip(self, size: int) -> None:
         """Pass over `size` bytes, which may have to be decoded."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from wheelgrid.inspect.gpu.payload import PIECE, Payload, PayloadError
+from wheelgrid.inspect.gpu.payload import MOST_KERNELS, PIECE, Payload, PayloadError
 
 __all__ = ["list_ptx_kernels"]
 
@@ -19,10 +19,11 @@ _ENDS = (b";\n", b"{\n", b"}\n", b")\n")
 _MOST_LINE = 1 << 20
 
 
-def _find(text: bytes) -> list[bytes]:
+def _find(text: bytes, payload: Payload) -> list[bytes]:
     """Names after `.entry`, but for those in a comment or a string."""
     names = []
     at = -1
+    payload.spend(text.count(_WORD))
     while (at := text.find(_WORD, at + 1)) >= 0:
         match = _ENTRY.match(text, at)
         before = text[text.rfind(b"\n", 0, at) + 1 : at]
@@ -39,21 +40,21 @@ def _cut(text: bytes) -> int:
     return 0
 
 
-def list_ptx_kernels(payload: Payload) -> list[bytes]:
+def list_ptx_kernels(payload: Payload) -> set[bytes]:
     """Names of all entries in the text; PayloadError if it is no PTX or cannot be decoded."""
-    names: list[bytes] = []
+    names: set[bytes] = set()
     kept = b""
     is_ptx = False
     while piece := payload.read(PIECE):
         text = kept + piece
         is_ptx = is_ptx or b".version" in text
         cut = _cut(text)
-        names += _find(text[:cut])
+        names.update(_find(text[:cut], payload))
         kept = text[cut:]
-        if len(kept) > _MOST_LINE or not is_ptx:
+        if not is_ptx:
             break
+        if len(kept) > _MOST_LINE or len(names) > MOST_KERNELS:
+            raise PayloadError("PTX with too many kernels or too long a line")
     if not is_ptx:
         raise PayloadError("no PTX text")
-    if len(kept) > _MOST_LINE:
-        raise PayloadError("PTX with a line that is too long")
-    return names + _find(kept)
+    return names.union(_find(kept, payload))

@@ -1,4 +1,4 @@
-"""Rules on what must be inside: WG301, WG303, WG304."""
+"""Rules on what must be inside: WG301, WG303, WG304, WG305."""
 
 from __future__ import annotations
 
@@ -7,20 +7,27 @@ from collections.abc import Iterator
 
 from wheelgrid.core.accelerator import Family
 from wheelgrid.core.recipe import Abi
-from wheelgrid.inspect.findings import Expected, Finding, error
+from wheelgrid.inspect.device import code_families
+from wheelgrid.inspect.findings import Expected, Finding, error, shown, warning
 from wheelgrid.inspect.library import Library
+from wheelgrid.inspect.runtimes import jit_compilers, runtimes
+from wheelgrid.inspect.subject import Subject
 from wheelgrid.inspect.wheel import Member, Wheel
 
-__all__ = ["device_code", "extensions"]
+__all__ = ["device_code", "extensions", "several_accelerators"]
 
 # What a library uses to make operators known when it is loaded: torch::Library (TORCH_LIBRARY),
 # c10::RegisterOperators (the older way), or the shim of the stable ABI.
-_REGISTERS = re.compile(r"_ZN5torch7Library|_ZN3c1017RegisterOperators|aoti_torch_library_")
+_REGISTERS = re.compile(
+    r"_?_ZN5torch7Library|_?_ZN3c1017RegisterOperators|_?(?:aoti_)?torch_library_|\?.*Library@torch@@"
+)
 
 
-def extensions(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
+def extensions(subject: Subject) -> Iterator[Finding]:
     """WG301 and WG304: the declared extensions, and nothing native in a pure wheel."""
+    wheel, expected = subject.wheel, subject.expected
     if expected is None:
+        yield from _nothing_native(subject)
         return
     if expected.abi is Abi.PURE:
         for member in wheel.native:
@@ -32,13 +39,22 @@ def extensions(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
             yield error("WG301", f"the extension {module} {problem}", path)
 
 
+def _nothing_native(subject: Subject) -> Iterator[Finding]:
+    """Without a plan: a tag for one platform on a wheel that has nothing for it."""
+    native = any(m.library or m.unreadable or m.size == 0 for m in subject.wheel.native)
+    platforms = [t.platform for t in subject.tags if t.platform != "any"]
+    if platforms and not native and not subject.wheel.damage:
+        text = f"is tagged {subject.tags[0]} and holds no native file: is its extension missing?"
+        yield warning("WG301", text)
+
+
 def _suffixes(expected: Expected) -> re.Pattern[str]:
     """File name endings that the tagged interpreter imports (importlib's EXTENSION_SUFFIXES)."""
     version = re.escape(expected.abi_tag.removeprefix("cp"))
     exact = rf"\.cpython-{version}-[a-z0-9_]+-linux-gnu|\.cpython-{version}-darwin"
     windows = rf"\.{re.escape(expected.abi_tag)}-win_[a-z0-9]+"
-    if expected.abi_tag == "abi3":
-        return re.compile(r"(?:\.abi3)?\.(?:so|pyd)\Z")
+    if expected.abi_tag in {"abi3", "abi3t"}:
+        return re.compile(rf"(?:\.{expected.abi_tag})?\.(?:so|pyd)\Z")
     abi3 = "" if expected.abi_tag.endswith("t") else r"|\.abi3"
     return re.compile(rf"(?:(?:{exact}{abi3})?\.so|(?:{windows})?\.pyd)\Z")
 
@@ -83,26 +99,41 @@ def _registers(library: Library, module: str) -> bool:
     return any(_REGISTERS.match(symbol) for symbol in library.undefined)
 
 
-def _has_code(library: Library, family: Family) -> bool | None:
-    """Whether a file holds code of a vendor that can be loaded; None where nobody knows how."""
-    code = library.device
-    match family:
-        case Family.CUDA:
-            return any(group.loadable and group.images for group in code.cuda)
-        case Family.ROCM:
-            return code.kpack or any(bundle.targets for bundle in code.bundles)
-        case Family.XPU:
-            return code.sycl is not None and bool(code.sycl.devices or code.sycl.spirv)
-        case _:
-            return None
-
-
-def device_code(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
+def device_code(subject: Subject) -> Iterator[Finding]:
     """WG303: code of the vendor that can be loaded: machine code, PTX or SPIR-V."""
-    if expected is None or not expected.extensions or not expected.abi.uses_torch:
+    expected = subject.expected
+    if expected is None:
+        yield from _no_trace(subject)
         return
     family = expected.accelerator.family
-    found = [_has_code(library, family) for library in wheel.libraries]
-    if family in {Family.CPU, Family.MPS} or True in found:
+    if not expected.extensions or not expected.abi.uses_torch or not family.has_version:
         return
-    yield error("WG303", f"no native file holds code for {expected.accelerator}")
+    if not any(family in code_families(library) for library in subject.wheel.libraries):
+        yield error("WG303", f"no native file holds code for {expected.accelerator}")
+
+
+def _no_trace(subject: Subject) -> Iterator[Finding]:
+    """Without a plan: a label that names a vendor of whom the native files know nothing."""
+    family = subject.label.family
+    if family is None or not family.has_version or not subject.libraries or subject.is_torch:
+        return
+    known = set(subject.wheel.jit)
+    for library in subject.wheel.libraries:
+        known |= {str(one) for one in code_families(library)}
+        known |= {*runtimes(library), *jit_compilers(library)}
+        known |= {"sycl"} & set(runtimes(library))
+    vendor = {Family.XPU: {"xpu", "sycl"}}.get(family, {str(family)})
+    if not known & vendor and not subject.wheel.jit:
+        text = f"the label says {family}, and no native file holds code for it or needs its runtime"
+        yield warning("WG303", text)
+
+
+def several_accelerators(subject: Subject) -> Iterator[Finding]:
+    """WG305: code of more vendors than one, unless the policy names them all."""
+    files: dict[Family, list[str]] = {}
+    for library in subject.wheel.libraries:
+        for family in code_families(library):
+            files.setdefault(family, []).append(library.path)
+    if len(files) > 1 and not set(files) <= subject.policy.accelerators:
+        parts = [f"{family} ({shown(files[family])})" for family in sorted(files)]
+        yield warning("WG305", f"holds code for {len(files)} accelerators: {'; '.join(parts)}")

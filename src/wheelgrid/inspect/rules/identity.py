@@ -8,8 +8,9 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from wheelgrid.inspect.findings import Expected, Finding, error, warning
-from wheelgrid.inspect.wheel import Wheel, requirements
+from wheelgrid.inspect.findings import Finding, error, warning
+from wheelgrid.inspect.subject import Subject
+from wheelgrid.inspect.wheel import requirements
 
 __all__ = ["agreement", "asked_for", "file_name", "format_files", "metadata"]
 
@@ -23,8 +24,9 @@ def _version(text: str) -> Version | None:
         return None
 
 
-def file_name(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
+def file_name(subject: Subject) -> Iterator[Finding]:
     """WG101: the name parses, and its version is normalised (else a warning)."""
+    wheel = subject.wheel
     if wheel.name is None:
         yield error("WG101", wheel.name_error + _label_hint(wheel.file))
     elif str(wheel.name.version) != wheel.name.version_text:
@@ -43,8 +45,9 @@ def _label_hint(name: str) -> str:
     return f"; a version has one '+': write {public}+{local.replace('+', '.')}"
 
 
-def agreement(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
+def agreement(subject: Subject) -> Iterator[Finding]:
     """WG102: file name, folder and METADATA say the same."""
+    wheel = subject.wheel
     if wheel.metadata is None:
         yield error("WG102", "the wheel has no .dist-info/METADATA")
         return
@@ -65,8 +68,9 @@ def agreement(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
         yield error("WG102", f"the metadata folder is named {wheel.dist_info}")
 
 
-def metadata(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
+def metadata(subject: Subject) -> Iterator[Finding]:
     """WG107 and WG109: Requires-Python and Requires-Dist are there and can be read."""
+    wheel = subject.wheel
     if wheel.metadata is None:
         return
     python = wheel.metadata.get("Requires-Python")
@@ -81,8 +85,9 @@ def metadata(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
         yield error("WG109", f"Requires-Dist {text} is not a requirement")
 
 
-def format_files(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
+def format_files(subject: Subject) -> Iterator[Finding]:
     """WG110: a known Wheel-Version, an honest Root-Is-Purelib, only known .data folders."""
+    wheel = subject.wheel
     if wheel.about is None:
         yield error("WG110", "the wheel has no .dist-info/WHEEL")
         return
@@ -100,8 +105,9 @@ def format_files(wheel: Wheel, _: Expected | None) -> Iterator[Finding]:
             yield error("WG110", "is in a .data folder that installers do not know", path)
 
 
-def asked_for(wheel: Wheel, expected: Expected | None) -> Iterator[Finding]:
+def asked_for(subject: Subject) -> Iterator[Finding]:
     """WG108: it is the package and version, label included, that the plan asked for."""
+    wheel, expected = subject.wheel, subject.expected
     if expected is None or wheel.name is None:
         return
     if wheel.name.distribution != canonicalize_name(expected.package):
