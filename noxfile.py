@@ -94,3 +94,17 @@ def bench_coverage(session: nox.Session) -> None:
     """Compare test selection with its peers: rows, combinations, seconds."""
     session.install("-e", ".", "--group", "bench")
     session.run("python", "benchmarks/coverage.py", *session.posargs)
+
+
+@nox.session
+def ondemand(session: nox.Session) -> None:
+    """Compare real wheels with readelf and cuobjdump; WHEELGRID_WHEELS or a download of 3 GB."""
+    session.install("-e", ".", "--group", "test", "--group", "ondemand")
+    session.run("pytest", *(session.posargs or ["tests/ondemand"]))
+
+
+@nox.session
+def bench_inspecting(session: nox.Session) -> None:
+    """Compare inspection of the wheels given with auditwheel, cuobjdump and bare inflate."""
+    session.install("-e", ".[build]", "--group", "ondemand")
+    session.run("python", "benchmarks/inspecting.py", *session.posargs)

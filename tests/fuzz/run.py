@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -132,6 +133,7 @@ def _with_atheris(watch: Watch, seconds: float, seed: int, work: Path) -> None:
     atheris = importlib.import_module("atheris")
     start = work / "seeds" / watch.target.name
     found = work / "found" / watch.target.name
+    shutil.rmtree(start, ignore_errors=True)
     for folder in (start, found):
         folder.mkdir(parents=True, exist_ok=True)
     for data in seeds(watch.target):
@@ -148,7 +150,8 @@ def _with_atheris(watch: Watch, seconds: float, seed: int, work: Path) -> None:
             sys.stdout.flush()
             importlib.import_module("os")._exit(0)
 
-    options = ["-max_len=65536", "-rss_limit_mb=0", "-print_final_stats=0", "-verbosity=0"]
+    options = ["-max_len=65536", "-rss_limit_mb=0", "-verbosity=0"]
+    options += [f"-artifact_prefix={work}/", "-timeout=600", "-report_slow_units=600"]
     atheris.Setup([sys.argv[0], *options, f"-seed={seed + 1}", str(found), str(start)], one)
     atheris.Fuzz()
 

@@ -229,7 +229,7 @@ def test_the_floor_of_the_runtime_is_asked_of_the_driver() -> None:
 
 
 def test_linker_input_is_not_loadable() -> None:
-    """In bitsandbytes for CUDA 13: PTX of compute_120 only in __nv_relfatbin, so no JIT fallback."""
+    """In bitsandbytes for CUDA 13, PTX is only in __nv_relfatbin: there is no JIT fallback."""
     relocatable = group("compute_120@9.0 sm_120", "k", linked=False)
     linked = group("sm_75 sm_120", "k")
     both = judge(library(relocatable, linked), device("sm_121"), TERMS)
@@ -364,6 +364,11 @@ def test_other_vendors_are_not_merged() -> None:
     mixed = library(group("gfx942", "k"), group("sm_80", "k"))
     assert judge(mixed, device("gfx942"), TERMS).state is FULL
     assert judge(mixed, device("sm_90"), TERMS).state is NONE
+
+
+def test_notes_of_the_reader_are_kept() -> None:
+    code = DeviceCode(path="x", groups=(group("pvc", "k"),), notes=("kernels were not paired",))
+    assert judge(code, device("pvc"), TERMS).warnings == ("kernels were not paired",)
 
 
 def test_what_was_not_read_is_unknown() -> None:
@@ -621,6 +626,11 @@ def test_text_for_one_gpu_escapes_names_and_lists_kernels(
     assert out.count("             lacks k0") == 1
     assert "  -        1 files without device code for cuda" in out
     assert any(line.startswith("  rule     cubin: A cubin for sm_MN runs") for line in out)
+    triton = DeviceCode(path="Python files", jit_sources=("triton",))
+    said = gpu_lines(
+        "w", judge_wheel((*torch_2_14_1(), triton), device("sm_80"), TERMS), kernels=True
+    )
+    assert "  jit      triton may make more code when it runs: not judged" in said
     evil = library(group("sm_80", "a"), group("sm_90", "b\n  FULL"), path="x\n  FULL")
     lines = gpu_lines("w", judge_wheel((evil,), device("sm_80"), TERMS), kernels=True)
     assert not any("\n" in line for line in lines)

@@ -226,21 +226,36 @@ def _day(ctx: click.Context, param: click.Parameter, value: str | None) -> date:
 @json_option
 @click.pass_obj
 def command(
-    root: Path | None, /, *, wheels: tuple[Path, ...], as_json: bool, **options: Any
-) -> int:  # noqa: ANN401 - click's own
+    root: Path | None,
+    *,
+    wheels: tuple[Path, ...],
+    build_id: str,
+    policy: str,
+    archs: str,
+    against: Path | None,
+    as_of: date,
+    as_json: bool,
+) -> int:
     """Read wheels whole and apply every rule. Exit 0 pass, 1 findings, 3 could not check.
 
     What is known of torch comes from the compat/ of the project; outside of one, rules that need it
     are left out, and said to be.
     """
-    asked = _asked(root, **options)
+    asked = _asked(
+        root, build_id=build_id, policy=policy, archs=archs, against=against, as_of=as_of
+    )
     audits: list[Audit] = []
     for wheel in wheels:
         if not wheel.is_file():
             raise _bad(str(wheel), "no such file")
-        policy = _policy(asked, wheel)
         audits.append(
-            audit(wheel, asked.expected, policy=policy, as_of=asked.as_of, upstream=asked.upstream)
+            audit(
+                wheel,
+                asked.expected,
+                policy=_policy(asked, wheel),
+                as_of=asked.as_of,
+                upstream=asked.upstream,
+            )
         )
     if asked.project is None:
         text = "no project here: what compat/ knows of torch was not compared (WG413, WG414, WG416)"

@@ -28,6 +28,7 @@ COMMANDS = {
     "build": "Build the wheels that are missing or out of date.",
     "inspect": "What a wheel contains: needs, ABIs, device code; per native file.",
     "audit": "Check what a wheel really contains.",
+    "runs-on": "Whether a wheel's device code runs on a GPU, by kernel.",
     "test": "Install, import and execute packages in fresh environments.",
     "observe": "Record what the package index really publishes.",
     "collect": "Move the records of this machine into compat/observations.",
@@ -36,7 +37,7 @@ COMMANDS = {
     "doctor": "What this machine can do, and what is missing.",
 }
 
-_MODULES = {"import": "import_"}  # a command named as a keyword of Python
+_MODULES = {"import": "import_", "runs-on": "runs_on"}  # names that are none of Python
 
 
 class LazyGroup(click.Group):

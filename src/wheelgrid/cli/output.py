@@ -12,5 +12,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (
 
 
 def print_json(document: object) -> None:
-    """One JSON document on stdout, keys sorted: same input, same bytes."""
-    click.echo(json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False))
+    """One JSON document on stdout, keys sorted: same input, same bytes. It is never held whole."""
+    stdout = click.get_text_stream("stdout")
+    json.dump(document, stdout, indent=2, sort_keys=True, ensure_ascii=False)
+    click.echo()

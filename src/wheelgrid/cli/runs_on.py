@@ -60,7 +60,7 @@ def _devices(asked: Iterable[str], knowledge: Knowledge) -> tuple[Device, ...]:
 
 
 def _judge(wheel: Path, devices: Iterable[Device], terms: Terms) -> list[WheelVerdict]:
-    from wheelgrid.inspect.wheel_code import device_code  # type: ignore[import-not-found]
+    from wheelgrid.inspect.wheel_code import device_code
 
     if not wheel.is_file():
         raise BadInputError([Fault(file=str(wheel), message="no such file")])

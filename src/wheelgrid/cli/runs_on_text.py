@@ -73,6 +73,10 @@ def gpu_lines(wheel: str, found: WheelVerdict, *, kernels: bool) -> list[str]:
     lines += _library_lines(judged, None if kernels else _MOST_KERNELS)
     if rest := len(found.libraries) - len(judged):
         lines.append(_line("-", f"{rest} files without device code for {device.family}"))
+    if tools := sorted({tool for v in found.libraries for tool in v.jit_sources}):
+        lines.append(
+            _line("jit", f"{', '.join(tools)} may make more code when it runs: not judged")
+        )
     return [*lines, *_rule_lines(judged)]
 
 

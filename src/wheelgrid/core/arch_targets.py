@@ -1,7 +1,7 @@
 """GPU targets as people declare them: TORCH_CUDA_ARCH_LIST, PYTORCH_ROCM_ARCH and their like.
 
-Sources: torch/utils/cpp_extension.py (`_get_cuda_arch_flags`: separators, named lists, +PTX); NVIDIA
-on architecture-specific (`a`) and family-specific (`f`) targets, see compat/run-rules.yaml.
+Sources: torch/utils/cpp_extension.py (`_get_cuda_arch_flags`: separators, names, +PTX); NVIDIA on
+architecture-specific (`a`) and family-specific (`f`) targets, see compat/run-rules.yaml.
 """
 
 from __future__ import annotations

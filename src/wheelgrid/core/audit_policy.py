@@ -35,9 +35,9 @@ class AuditPolicy:
     """What one package, or one run of the audit, asks for. Sizes are in bytes.
 
     `max_size` fails a wheel, `warn_size` only says so; `max_debug` is of debug data in one file.
-    `excludes` are the patterns that repair was given, `allow_bundled` globs of vendor libraries that
-    may be in the wheel, `accelerators` those that it may hold code for together, `floor` platform
-    tags without CPU (manylinux_2_28) that the wheel must at least install on.
+    `excludes` are the patterns that repair was given, `allow_bundled` globs of vendors' libraries
+    that may be in the wheel, `accelerators` those that it may hold code for together, and `floor`
+    platform tags without CPU (manylinux_2_28) that the wheel must at least install on.
     """
 
     source: str = ""

@@ -93,7 +93,7 @@ RULES: dict[str, tuple[str, str]] = {
     ),
     "WG307": (
         "The wheel is not larger than its index and its policy allow.",
-        "Fewer GPU targets, `-Xfatbin -compress-all`, no bundled vendor library, or a higher limit.",
+        "Fewer GPU targets, `-Xfatbin -compress-all`, no bundled library, or a higher limit.",
     ),
     "WG308": ("Native files carry no debug data.", "Link with -s, or run strip --strip-debug."),
     "WG309": (

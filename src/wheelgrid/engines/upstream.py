@@ -32,7 +32,7 @@ def upstream_of(knowledge: Knowledge) -> Upstream:
 
 
 def exports_of(torch: Path) -> Callable[[frozenset[str]], Exports]:
-    """Looks names up in a torch, a wheel or an installed folder; CouldNotCheckError if it is none."""
+    """Looks names up in a torch wheel or an installed torch; CouldNotCheckError if it is none."""
 
     def look(names: frozenset[str]) -> Exports:
         wanted = wanted_exports(names)

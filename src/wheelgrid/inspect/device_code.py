@@ -79,6 +79,7 @@ class DeviceCode:
 
     `jit_sources` are compilers that make code when it runs (nvrtc, triton): what they will make is
     not in the file. Something of a wheel that is no native file has a path that says what it is.
+    `notes` are doubts of who read the file, and are passed on with every verdict.
     """
 
     path: str
@@ -86,6 +87,7 @@ class DeviceCode:
     jit_sources: tuple[str, ...] = ()
     runtimes: Mapping[str, str] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def families(self) -> frozenset[Family]:

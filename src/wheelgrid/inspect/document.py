@@ -157,7 +157,7 @@ def wheel_document(wheel: Wheel, libraries: list[dict[str, Any]]) -> dict[str, A
         "requires_dist": list(map(str, wheel.metadata.get_all("Requires-Dist") or []))
         if wheel.metadata
         else [],
-        "members": len(wheel.members),
+        "members": wheel.count,
         "jit_sources": {tool: sorted(paths) for tool, paths in sorted(wheel.jit.items())},
         "complete": not damage and not unread and not any(x["damage"] for x in libraries),
         "damage": damage + unread,

@@ -134,7 +134,7 @@ def _judge_groups(
         needs=needs,
         containers=sum(g.containers for g, _ in uses),
         kernels=counted(g for g, _ in uses),
-        warnings=tuple(warnings(uses, device, left_out=left_out)),
+        warnings=(*code.notes, *warnings(uses, device, left_out=left_out)),
         jit_sources=code.jit_sources,
     )
 

@@ -13,6 +13,7 @@ from email.message import Message
 from email.parser import HeaderParser
 from math import prod
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.tags import Tag, parse_tag
@@ -44,6 +45,8 @@ _MAX_METADATA = 8 << 20
 _MAX_TAGS = 1000
 _HEAD = 1024
 _THREADS = 2
+T = TypeVar("T")
+R = TypeVar("R")
 _BATCH = 256
 _MAX_SOURCE = 1 << 20
 _JIT = {
@@ -57,6 +60,7 @@ _JIT = {
 """What marks a source of device code, by the compiler that takes it."""
 _JIT_HINTS = (b".jit", b"Raw", b"load_inline(")
 """One of these is in every such source; most sources have none."""
+_TEXT_SUFFIXES = (".py", ".pyi", ".h", ".hpp", ".cuh", ".cu", ".json", ".yaml", ".txt", ".pyc")
 _NATIVE_SUFFIXES = (".so", ".pyd", ".dylib", ".dll")
 
 
@@ -88,6 +92,8 @@ class Member:
 class Wheel:
     """What was read. `damage` lists members that cannot be read in full.
 
+    `count` is the number of members; all of them are in `members` and `record` only if the wheel
+    was read with digests, else those that matter: native files, and their rows.
     `jit` are Python sources that a compiler turns into device code at run time, by compiler.
     """
 
@@ -95,6 +101,7 @@ class Wheel:
     name: WheelName | None = None
     name_error: str = ""
     size: int = 0
+    count: int = 0
     members: dict[str, Member] = field(default_factory=dict)
     damage: list[tuple[str, str]] = field(default_factory=list)
     dist_info: str = ""
@@ -140,22 +147,27 @@ def parse_name(wheel: Wheel) -> None:
     )
 
 
-def _take_metadata(wheel: Wheel, path: str, text: bytes) -> None:
+def _take_metadata(wheel: Wheel, path: str, text: bytes, *, whole: bool) -> None:
     """Keep METADATA, WHEEL and RECORD of top-level .dist-info folders."""
     folder, _, name = path.rpartition("/")
     wheel.dist_infos.add(folder)
-    decoded = text.decode("utf-8", errors="replace")
     if name == "METADATA":
         wheel.dist_info = folder
-        wheel.metadata = HeaderParser().parsestr(decoded)
+        wheel.metadata = HeaderParser().parsestr(text.decode("utf-8", errors="replace"))
     elif name == "WHEEL":
-        wheel.about = HeaderParser().parsestr(decoded)
+        wheel.about = HeaderParser().parsestr(text.decode("utf-8", errors="replace"))
         tags = wheel.about.get_all("Tag") or []
         wheel.wheel_tags = frozenset(t for tag in tags[:_MAX_TAGS] for t in _tags(str(tag)))
     elif name == "RECORD":
-        for row in csv.reader(io.StringIO(decoded)):
-            if len(row) == 3:  # noqa: PLR2004 - path, hash, size
-                wheel.record[row[0]] = (row[1], row[2])
+        _take_record(wheel, text, whole=whole)
+
+
+def _take_record(wheel: Wheel, text: bytes, *, whole: bool) -> None:
+    """Rows of RECORD; unless all are asked for, without those of source text."""
+    lines = io.TextIOWrapper(io.BytesIO(text), "utf-8", errors="replace", newline="")
+    for row in csv.reader(lines):
+        if len(row) == 3 and (whole or not row[0].endswith(_TEXT_SUFFIXES)):  # noqa: PLR2004
+            wheel.record[row[0]] = (row[1], row[2])
 
 
 def _tags(text: str) -> frozenset[Tag]:
@@ -234,12 +246,14 @@ def _read_member(archive: Archive, entry: Entry, kind: str, how: Reading) -> Mem
     )
 
 
-def _read_text(wheel: Wheel, archive: Archive) -> None:
+def _read_text(wheel: Wheel, archive: Archive, *, whole: bool) -> None:
+    wheel.count = len(archive.entries)
     for entry in archive.entries:
         if _is_metadata(entry.path):
             try:
                 if entry.path.endswith(("/METADATA", "/WHEEL", "/RECORD")):
-                    _take_metadata(wheel, entry.path, archive.read(entry, _MAX_METADATA))
+                    text = archive.read(entry, _MAX_METADATA)
+                    _take_metadata(wheel, entry.path, text, whole=whole)
                 wheel.dist_infos.add(entry.path.rpartition("/")[0])
             except (DamageError, csv.Error) as error:
                 wheel.damage.append((entry.path, str(error)))
@@ -254,9 +268,14 @@ def _take_source(wheel: Wheel, path: str, text: bytes) -> None:
 
 
 def _work(archive: Archive, how: Reading, wheel: Wheel) -> Iterator[tuple[Entry, str]]:
-    """Members that must be read, each with the format of a native file; the others are noted."""
-    for entry in sorted(archive.entries, key=lambda e: -e.compressed):
-        wheel.members[entry.path] = Member(path=entry.path, size=entry.size)
+    """Members that must be read, each with the format of a native file; the others are noted.
+
+    The largest come first, so that threads end together; from a server in the order of the file.
+    """
+    in_order = (lambda e: -e.compressed) if archive.source.is_parallel else (lambda e: e.header)
+    for entry in sorted(archive.entries, key=in_order):
+        if how.digests or _looks_native(entry.path):
+            wheel.members[entry.path] = Member(path=entry.path, size=entry.size)
         try:
             if entry.path.endswith(".py") and entry.size <= _MAX_SOURCE:
                 _take_source(wheel, entry.path, archive.read(entry, _MAX_SOURCE))
@@ -267,6 +286,8 @@ def _work(archive: Archive, how: Reading, wheel: Wheel) -> Iterator[tuple[Entry,
             wheel.damage.append((entry.path, str(error)))
             continue
         digest = wheel.record.get(entry.path, ("", ""))[0]
+        if kind:
+            wheel.members[entry.path] = Member(path=entry.path, size=entry.size)
         if how.digests or (kind and not how.is_known(entry, digest)):
             yield entry, kind
 
@@ -281,17 +302,24 @@ def _read_members(wheel: Wheel, archive: Archive, how: Reading) -> None:
         except DamageError as error:
             return entry.path, str(error)
 
-    work = list(_work(archive, how, wheel))
-    with ThreadPoolExecutor(_THREADS if archive.source.is_parallel else 1) as pool:
+    work = _work(archive, how, wheel)
+    # Decoders of kernels take much memory: one at a time.
+    parallel = archive.source.is_parallel and not how.kernels
+    for result in _side_by_side(read, list(work)) if parallel else map(read, work):
+        if isinstance(result, Member):
+            wheel.members[result.path] = result
+        else:
+            wheel.damage.append(result)
+            wheel.members.pop(result[0], None)
+    found = wheel.members
+    wheel.members = {e.path: found[e.path] for e in archive.entries if e.path in found}
+
+
+def _side_by_side(read: Callable[[T], R], work: list[T]) -> Iterator[R]:
+    """Results in order, two at a time, in batches: a wheel may have very many members."""
+    with ThreadPoolExecutor(_THREADS) as pool:
         for at in range(0, len(work), _BATCH):
-            for result in pool.map(read, work[at : at + _BATCH]):
-                if isinstance(result, Member):
-                    wheel.members[result.path] = result
-                else:
-                    wheel.damage.append(result)
-                    wheel.members.pop(result[0], None)
-    order = {e.path: None for e in archive.entries}
-    wheel.members = {path: wheel.members[path] for path in order if path in wheel.members}
+            yield from pool.map(read, work[at : at + _BATCH])
 
 
 def read_wheel(file: Path | Source, how: Reading | None = None) -> Wheel:
@@ -309,8 +337,7 @@ def read_wheel(file: Path | Source, how: Reading | None = None) -> Wheel:
             wheel.damage.append((wheel.file, str(error)))
             return wheel
         wheel.damage += archive.damage
-        _read_text(wheel, archive)
-        wheel.members = {e.path: Member(path=e.path, size=e.size) for e in archive.entries}
+        _read_text(wheel, archive, whole=how.digests)
         if how.members:
             _read_members(wheel, archive, how)
     return wheel
@@ -324,7 +351,7 @@ def required_names(file: Path) -> frozenset[str]:
     """
     with FileSource(file) as source:
         wheel = Wheel(file=source.name)
-        _read_text(wheel, open_archive(source))
+        _read_text(wheel, open_archive(source), whole=False)
     return frozenset(
         canonicalize_name(r.name)
         for r in requirements(wheel)[0]
@@ -355,9 +382,11 @@ def read_folder(folder: Path, how: Reading | None = None) -> Wheel:
             continue
         name, size = path.relative_to(root).as_posix(), path.stat().st_size
         wheel.size += size
-        wheel.members[name] = Member(path=name, size=size)
+        wheel.count += 1
         try:
-            wheel.members[name] = _read_file(path, name, size, how)
+            member = _read_file(path, name, size, how)
+            if member.library is not None or member.unreadable:
+                wheel.members[name] = member
             if path.suffix == ".py" and size <= _MAX_SOURCE:
                 _take_source(wheel, name, path.read_bytes())
         except OSError as error:

@@ -18,6 +18,7 @@ from wheelgrid.lint.rule import Scope, Severity
 from wheelgrid.render.inspect_schema import inspect_schema
 from wheelgrid.render.matrix_schema import matrix_schema
 from wheelgrid.render.resolve_schema import resolve_schema
+from wheelgrid.render.runs_on_schema import runs_on_schema
 from wheelgrid.reports.model import State
 from wheelgrid.scan.mention import Confidence
 from wheelgrid.scan.reliance import Kind as Reliance
@@ -411,6 +412,7 @@ _SCHEMAS = {
     "explain": ("What `wheelgrid explain --json` prints.", _explain),
     "run": ("What `wheelgrid build --json` and `wheelgrid test --json` print.", _run),
     "inspect": ("What `wheelgrid inspect --json` prints.", inspect_schema),
+    "runs-on": ("What `wheelgrid runs-on --json` prints.", runs_on_schema),
     "audit": ("What `wheelgrid audit --json` prints.", _audit),
     "doctor": ("What `wheelgrid doctor --json` prints.", _doctor),
     "report": ("What `wheelgrid report --json` prints.", _report),

@@ -123,7 +123,7 @@ def _units(library: Library, names: list[str]) -> Iterator[Finding]:
         name: sum(g.containers for g in groups if name not in cuda_targets([g])) for name in names
     }
     parts = [f"{name} in {count}" for name, count in lacking.items() if count]
-    if parts and any(0 < count for count in lacking.values()):
+    if parts and any(lacking.values()):
         text = f"of {total} translation units some lack a declared target: {', '.join(parts)}"
         yield warning("WG302", text, library.path)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from wheelgrid.core.manylinux import OLDEST_USEFUL, ManylinuxPolicy, lowest_policy, policy_of
 from wheelgrid.core.platform_tags import glibc_promise
-from wheelgrid.inspect.findings import Finding, error, shown, warning
+from wheelgrid.inspect.findings import Finding, error, warning
 from wheelgrid.inspect.library import Floor, Library
 from wheelgrid.inspect.subject import Subject
 
@@ -88,7 +88,7 @@ def needless_linux(subject: Subject) -> Iterator[Finding]:
     if lowest is None or unsure or glibc <= max(lowest.glibc, OLDEST_USEFUL):
         return
     most = {f.family: f for _, f in sorted(_needs(subject), key=lambda pair: pair[1].version)}
-    needs = shown(f"{f.family}_{f.text}" for f in most.values()) or "no versioned symbol"
+    needs = ", ".join(f"{f.family}_{f.text}" for f in most.values()) or "no versioned symbol"
     yield warning(
         "WG206", f"{tag} is needlessly high: the files need {needs}; {_true_tag(subject, tag)}"
     )

@@ -1,0 +1,106 @@
+"""The device code of a wheel's files, as run rules take it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from wheelgrid.inspect.device_code import CodeGroup, DeviceCode, Image, ImageKind
+from wheelgrid.inspect.gpu import rocm, sycl
+from wheelgrid.inspect.gpu.cuda import ImageKind as CudaKind
+from wheelgrid.inspect.library import Library
+from wheelgrid.inspect.native import CudaGroup
+from wheelgrid.inspect.runtimes import jit_compilers, runtimes
+from wheelgrid.inspect.wheel import Reading, read_wheel
+
+__all__ = ["device_code", "library_code"]
+
+_CUDA = {
+    CudaKind.ELF: ImageKind.CUBIN,
+    CudaKind.PTX: ImageKind.PTX,
+    CudaKind.LTO: ImageKind.LTO,
+}
+_UNPAIRED = "images for different devices were not paired by kernel: each is taken to hold them all"
+
+
+def _cuda(group: CudaGroup) -> CodeGroup:
+    images = frozenset(
+        Image(kind=_CUDA[kind], target=target, isa=isa if kind is CudaKind.PTX else ())
+        for kind, target, isa in group.images
+    )
+    return CodeGroup(
+        images=images, kernels=group.kernels, containers=group.containers, loadable=group.loadable
+    )
+
+
+def _code_objects(targets: frozenset[str]) -> frozenset[Image]:
+    return frozenset(Image(kind=ImageKind.CODE_OBJECT, target=target) for target in targets)
+
+
+def _rocm(bundle: rocm.Bundle) -> Iterator[CodeGroup]:
+    """By kernel where the kernels of every target are known, otherwise the bundle as one unit."""
+    if bundle.kernels is None or set(bundle.kernels) != set(bundle.targets):
+        if bundle.targets:
+            yield CodeGroup(images=_code_objects(frozenset(bundle.targets)))
+        return
+    targets: dict[str, set[str]] = {}
+    for target, names in bundle.kernels.items():
+        for name in names:
+            targets.setdefault(name, set()).add(target)
+    groups: dict[frozenset[str], set[str]] = {}
+    for name, found in targets.items():
+        groups.setdefault(frozenset(found), set()).add(name)
+    for found_targets, kernels in groups.items():
+        yield CodeGroup(images=_code_objects(found_targets), kernels=frozenset(kernels))
+
+
+def _archive(archive: sycl.OclocArchive) -> frozenset[Image]:
+    generic = {Image(kind=ImageKind.GENERIC_IR)} if archive.generic_ir else set()
+    return frozenset({Image(kind=ImageKind.AOT, target=d) for d in archive.devices} | generic)
+
+
+def _sycl(code: sycl.SyclCode) -> tuple[list[CodeGroup], bool]:
+    """Groups, and whether images were joined without knowing that they hold the same kernels."""
+    late = {Image(kind=ImageKind.SPIRV)} if any(m.entries for m in code.modules) else set()
+    sets = {_archive(archive) for archive in code.archives}
+    images = frozenset(late.union(*sets))
+    if not images:
+        return [], False
+    number = len(code.archives) or sum(bool(m.entries) for m in code.modules)
+    return [CodeGroup(images=images, containers=number)], len(sets) + bool(late) > 1
+
+
+def library_code(library: Library) -> DeviceCode:
+    """The device code of one file; damage to its device code is `unread`."""
+    device = library.device
+    groups = [_cuda(group) for group in device.cuda]
+    groups += [group for bundle in device.bundles for group in _rocm(bundle)]
+    joined = False
+    if device.sycl:
+        found, joined = _sycl(device.sycl)
+        groups += found
+    if device.metallib:
+        metal = device.metallib
+        image = Image(kind=ImageKind.METALLIB, target=metal.platform, isa=metal.os_version)
+        groups.append(CodeGroup(images=frozenset({image})))
+    kpack = ("kernels lie in .kpack files apart",) if device.kpack else ()
+    return DeviceCode(
+        path=library.path,
+        groups=tuple(groups),
+        jit_sources=tuple(jit_compilers(library)),
+        runtimes=runtimes(library),
+        unread=(*library.damage, *kpack),
+        notes=(_UNPAIRED,) if joined else (),
+    )
+
+
+def device_code(wheel: Path) -> tuple[DeviceCode, ...]:
+    """Every native file of a wheel, what could not be read, and compilers in its Python files."""
+    found = read_wheel(wheel, Reading(kernels=True))
+    files = [library_code(library) for library in found.libraries]
+    files += [DeviceCode(path=path or wheel.name, unread=(why,)) for path, why in found.damage]
+    files += [
+        DeviceCode(path=f"Python files that use {tool}", jit_sources=(tool,))
+        for tool in sorted(found.jit)
+    ]
+    return tuple(files)
