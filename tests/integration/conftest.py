@@ -28,15 +28,16 @@ def compiled(tmp_path: Path) -> Compile:
             path.parent.mkdir(exist_ok=True)
             source = path.with_suffix(".cpp")
             source.write_text("int nothing;", encoding="utf-8")
-            command = ["g++", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", path, source]
+            command = ["g++", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", str(path)]
+            command.append(str(source))
             subprocess.run(command, check=True, capture_output=True)
         return path
 
     def make(source: str, *arguments: str, libraries: tuple[str, ...] = ()) -> bytes:
         code, out = tmp_path / "x.cpp", tmp_path / "x.so"
         code.write_text(source, encoding="utf-8")
-        linked = ["-Wl,--no-as-needed", *map(stub, libraries)] if libraries else []
-        command = ["g++", "-shared", "-fPIC", "-o", out, code, *linked, *arguments]
+        linked = ["-Wl,--no-as-needed", *(str(stub(n)) for n in libraries)] if libraries else []
+        command = ["g++", "-shared", "-fPIC", "-o", str(out), str(code), *linked, *arguments]
         subprocess.run(command, check=True, capture_output=True)
         return out.read_bytes()
 

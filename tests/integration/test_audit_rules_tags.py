@@ -101,7 +101,8 @@ def test_a_constant_tag_is_accepted_only_if_the_symbols_agree(
 
 def test_glibc_in_a_musl_wheel(wheel_of: MakeWheel, compiled: Compile) -> None:
     tag = "cp311-cp311-musllinux_1_2_x86_64"
-    (finding,) = found(wheel_of({"demo/_C.so": compiled(STRINGS)}, tag), "WG202")
+    source = MODULE + '#include <cstdio>\nvoid f() { puts("x"); }\n'
+    (finding,) = found(wheel_of({"demo/_C.so": compiled(source)}, tag), "WG202")
     assert "is linked to glibc" in finding.message
     free = compiled(MODULE, "-nostdlib")
     assert found(wheel_of({"demo/_C.so": free}, tag), "WG202") == []

@@ -8,32 +8,22 @@ other, which are our `loadable` sets or else the rest; with `-all` it lists both
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cuobjdump import find_cuobjdump, list_images
 from tool_output import FAMILIES, Heading, ReadElf, parse_readelf
-from wheels import elf_members, get_wheel, names, unpack
+from wheels import Row, elf_members, get_wheel, inspect, names, unpack
 
 pytestmark = [pytest.mark.ondemand, pytest.mark.network]
 
 CUOBJDUMP, READELF = find_cuobjdump(), shutil.which("readelf")
 KINDS = {"sm": "elf", "compute": "ptx", "lto": "lto"}
 SECTIONS = {".nv_fatbin", "__nv_relfatbin"}
-MOST_DUMPED = 16 << 20
-Row = dict[str, Any]
-
-
-@pytest.fixture(scope="session")
-def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("wheels")
+MOST_DUMPED = 8 << 20
 
 
 @pytest.fixture(scope="module", params=names())
@@ -52,13 +42,7 @@ def members(wheel: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def rows(wheel: Path) -> dict[str, Row]:
-    """What wheelgrid says, by path."""
-    command = [sys.executable, "-m", "wheelgrid", "inspect", "--json", "--no-cache", str(wheel)]
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    result = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
-    assert result.stdout, result.stderr
-    (document,) = json.loads(result.stdout)["wheels"]
-    return {row["path"]: row for row in document["libraries"]}
+    return inspect(wheel)
 
 
 def read_by_readelf(path: Path) -> ReadElf:

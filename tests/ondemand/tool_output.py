@@ -79,6 +79,8 @@ def parse_cuobjdump(lines: Iterable[str]) -> Counter[Heading]:
     found: Counter[Heading] = Counter()
     kind = ""
     for line in lines:
+        if not line.startswith(("Fatbin ", "arch = ")):  # most lines of a dump
+            continue
         if match := _HEADING.match(line):
             kind = match[1]
         elif kind and (match := _ARCH.match(line)):

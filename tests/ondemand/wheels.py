@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,10 +10,11 @@ import zipfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-__all__ = ["FOLDER", "SPECS", "elf_members", "get_wheel", "names", "unpack"]
+__all__ = ["FOLDER", "SPECS", "Row", "elf_members", "get_wheel", "inspect", "names", "unpack"]
 
 FOLDER = os.environ.get("WHEELGRID_WHEELS")
 """A folder of wheels; without it the wheels of SPECS are downloaded (3 GB)."""
@@ -38,6 +40,8 @@ SPECS = (
 )
 _PLATFORMS = ("manylinux2014", *(f"manylinux_2_{minor}" for minor in (17, 24, 27, 28, 34)))
 _CHUNK = 1 << 20
+Row = dict[str, Any]
+"""What our report says of one library."""
 
 
 def names() -> list[str]:
@@ -86,3 +90,15 @@ def unpack(wheel: Path, member: str, to: Path) -> Path:
         while piece := source.read(_CHUNK):
             file.write(piece)
     return path
+
+
+def inspect(wheel: Path, *options: str) -> dict[str, Row]:
+    """What wheelgrid says of the libraries of a wheel, by path."""
+    command = [sys.executable, "-m", "wheelgrid", "inspect", "--json", "--no-cache", *options]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    result = subprocess.run(
+        [*command, str(wheel)], capture_output=True, text=True, check=False, env=env
+    )
+    assert result.stdout, result.stderr
+    (document,) = json.loads(result.stdout)["wheels"]
+    return {row["path"]: row for row in document["libraries"]}

@@ -30,6 +30,7 @@ from wheelgrid.inspect.subject import Upstream
 __all__ = ["command"]
 
 AUDIT_SCHEMA_VERSION = 2
+_FEW = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,22 +147,32 @@ def _one_line(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _head(finding: Finding, level: str) -> str:
+def _head(rule: str, level: str, members: list[str], message: str) -> str:
     # Names in a wheel are hostile: a line break must not forge a line of this report.
-    name = finding.member.encode("unicode_escape").decode("ascii")
-    member = f"{name}: " if name else ""
-    return f"  {finding.rule} {level}: {member}{_one_line(finding.message)}"
+    names = [m.encode("unicode_escape").decode("ascii") for m in members if m]
+    more = f" and {len(names) - _FEW} more files" if len(names) > _FEW else ""
+    place = f"{', '.join(names[:_FEW])}{more}: " if names else ""
+    return f"  {rule} {level}: {place}{_one_line(message)}"
 
 
 def _lines(found: Audit) -> list[str]:
+    """One block per rule; files with the same finding share a line."""
     word = {"passed": "pass", "failed": "FAIL", "unknown": "could not check"}[found.outcome]
-    lines = [f"{found.wheel}: {word}"]
+    rules: dict[str, dict[tuple[str, str], list[str]]] = {}
     for finding in found.findings:
-        why, fix = RULES[finding.rule]
-        lines += [_head(finding, finding.level), f"      rule: {why}", f"      fix: {fix}"]
+        same = rules.setdefault(finding.rule, {})
+        same.setdefault((finding.level, finding.message), []).append(finding.member)
+    lines = [f"{found.wheel}: {word}"]
+    for rule, texts in rules.items():
+        why, fix = RULES[rule]
+        for (level, message), members in texts.items():
+            lines.append(_head(rule, level, members, message))
+        lines += [f"      rule: {why}", f"      fix: {fix}"]
     for one in found.waived:
+        excepted = one.finding
+        level = f"excepted {excepted.level}"
         lines += [
-            _head(one.finding, f"excepted {one.finding.level}"),
+            _head(excepted.rule, level, [excepted.member], excepted.message),
             f"      until {one.waiver.until}: {_one_line(one.waiver.reason)} ({one.waiver.link})",
         ]
     return lines

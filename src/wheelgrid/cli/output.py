@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import click
 
@@ -13,6 +14,5 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (
 
 def print_json(document: object) -> None:
     """One JSON document on stdout, keys sorted: same input, same bytes. It is never held whole."""
-    stdout = click.get_text_stream("stdout")
-    json.dump(document, stdout, indent=2, sort_keys=True, ensure_ascii=False)
+    json.dump(document, sys.stdout, indent=2, sort_keys=True, ensure_ascii=False)
     click.echo()

@@ -62,8 +62,8 @@ def _devices(asked: Iterable[str], knowledge: Knowledge) -> tuple[Device, ...]:
 def _judge(wheel: Path, devices: Iterable[Device], terms: Terms) -> list[WheelVerdict]:
     from wheelgrid.inspect.wheel_code import device_code
 
-    if not wheel.is_file():
-        raise BadInputError([Fault(file=str(wheel), message="no such file")])
+    if not wheel.exists():
+        raise BadInputError([Fault(file=str(wheel), message="no such file or folder")])
     codes = device_code(wheel)
     return [judge_wheel(codes, device, terms) for device in devices]
 
@@ -96,7 +96,8 @@ def command(
     kernels: bool,
     as_json: bool,
 ) -> int:
-    """Judge each library of a wheel by kernel: FULL, JIT, PARTIAL, NONE or UNKNOWN on each GPU.
+    """Judge each library of a wheel, an installed tree or one native file by kernel: FULL, JIT,
+    PARTIAL, NONE or UNKNOWN on each GPU.
 
     Exit 0 where every GPU asked for is FULL or JIT, 1 where one is not, 3 where it could not be
     told. Without --gpu all GPUs are shown and nothing fails.

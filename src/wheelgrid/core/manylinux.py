@@ -1,7 +1,7 @@
 """What each manylinux tag promises beside glibc: the newest symbol versions that a file may need.
 
-Source: auditwheel 6.8.2, auditwheel/policy/manylinux-policy.json, read on 2026-12-01. The maxima are
-those of x86_64; the numbers of the other CPUs are the same. A test compares this table with
+Source: auditwheel 6.8.2, auditwheel/policy/manylinux-policy.json, read on 2026-12-01. The maxima
+are those of x86_64; the numbers of the other CPUs are the same. A test compares this table with
 auditwheel's file, and its glibc with compat/manylinux.yaml.
 """
 

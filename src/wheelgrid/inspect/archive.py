@@ -130,6 +130,9 @@ class Archive:
 
     def _begin(self, entry: Entry, size: int) -> bytes:
         """The first `size` compressed bytes of a member, in one read with its header."""
+        if entry.header + size > self.source.size:
+            msg = "the archive ends inside the member"
+            raise DamageError(msg)
         guess = _LOCAL.size + len(entry.path.encode()) + _EXTRA
         head = self.source.read_at(entry.header, guess + size)
         start = self._data(entry, head) - entry.header
@@ -142,7 +145,8 @@ class Archive:
         if entry.size > most:
             msg = f"is larger than {most} bytes"
             raise DamageError(msg)
-        if entry.method != _DEFLATED or entry.flags & _ENCRYPTED or entry.size > _AT_ONCE:
+        one_by_one = entry.size > _AT_ONCE or entry.compressed > entry.size + _AT_ONCE
+        if entry.method != _DEFLATED or entry.flags & _ENCRYPTED or one_by_one:
             return b"".join(self.chunks(entry))
         raw = self._begin(entry, entry.compressed)
         try:

@@ -28,7 +28,7 @@ from wheelgrid.inspect.rules import (
     weight,
 )
 from wheelgrid.inspect.subject import Subject, Upstream
-from wheelgrid.inspect.wheel import read_wheel
+from wheelgrid.inspect.wheel import Reading, read_wheel
 
 __all__ = ["Audit", "audit", "findings_of"]
 
@@ -118,7 +118,8 @@ def audit(
     `as_of` is the day against which exceptions are judged; without it, a policy with exceptions is
     a ValueError. `upstream` is what is known of torch.
     """
-    wheel = read_wheel(file)
+    kernels = device_archs.targets_asked(expected, policy) is not None
+    wheel = read_wheel(file, Reading(digests=True, kernels=kernels))
     subject = Subject(wheel=wheel, expected=expected, policy=policy, upstream=upstream)
     found, waived = apply_waivers(findings_of(subject), policy.waivers, as_of)
     return Audit(wheel=wheel.file, findings=found, waived=waived)

@@ -187,17 +187,21 @@ def _by_section(sections: Sequence[Place], found: Found) -> dict[str, list[Conta
     return parts
 
 
+def _images(container: Container, *, unlisted: bool) -> frozenset[ImageKey]:
+    """Images of a container; with `unlisted` those whose kernels are not told by the others."""
+    images = container.images
+    if unlisted and all(i.kernels is not None for i in images if i.kind is not ImageKind.LTO):
+        images = tuple(i for i in images if i.kind is ImageKind.LTO)
+    return frozenset((i.kind, i.target, i.isa) for i in images)
+
+
 def _groups(sections: Sequence[Place], found: Found, *, kernels: bool) -> Iterator[CudaGroup]:
     """Containers, or with `kernels` the kernels in them, that have the same images."""
     for name, containers in _by_section(sections, found).items():
         if kernels:
-            coverage = cover(containers)
-            for group in coverage.groups:
+            for group in cover(containers).groups:
                 yield CudaGroup(name, group.images, group.containers, group.kernels)
-            rest = [c for c in containers if any(i.kernels is None for i in c.images)]
-        else:
-            rest = containers
-        counts = Counter(frozenset((i.kind, i.target, i.isa) for i in c.images) for c in rest)
+        counts = Counter(_images(c, unlisted=kernels) for c in containers)
         yield from (CudaGroup(name, images, n) for images, n in counts.items() if images)
 
 

@@ -22,7 +22,7 @@ _PAGE = 4096
 _RARE = 1
 """The byte of CUDA's magic that is looked for: 0xED is rare in code and in zeros."""
 _OVERLAP = 64
-_MAX_CONTAINERS = 1_000_000
+_MAX_CONTAINERS = 200_000
 _MOST_KEPT = 2 << 30
 """Bytes of one file that are kept at most; tables beyond are then missing, which is said."""
 Ranges = Sequence[tuple[int, int]]
@@ -81,17 +81,17 @@ class Keep:
     mark: bytes = b""
     left: int = _MOST_KEPT
 
-    def take(self, pages: Pages, window: bytes, offset: int, size: int) -> None:
-        """Keep what is to be kept of `window[:size]`, which begins at `offset`, within bounds."""
+    def take(self, pages: Pages, data: bytes, offset: int) -> None:
+        """Keep what is to be kept of bytes that begin at `offset`, within bounds."""
         if self.left > 0:
-            self.left -= _keep(pages, window, offset, size, self.ranges)
-        if self.all_ranges and self.mark in window:
+            self.left -= _keep(pages, data, offset, self.ranges)
+        if self.all_ranges and self.mark in data:
             self.ranges, self.all_ranges = self.all_ranges, ()
 
 
-def _keep(pages: Pages, window: bytes, offset: int, size: int, keep: Ranges) -> int:
-    """Keep the parts of `window[:size]`, which begins at `offset`, in a range; bytes kept."""
-    end = offset + size
+def _keep(pages: Pages, data: bytes, offset: int, keep: Ranges) -> int:
+    """Keep the parts of bytes that begin at `offset` and lie in a range; how many."""
+    end = offset + len(data)
     kept = 0
     at = max(0, bisect_right(keep, (offset, 1 << 62)) - 1)
     for begin, stop in keep[at:]:
@@ -99,7 +99,7 @@ def _keep(pages: Pages, window: bytes, offset: int, size: int, keep: Ranges) -> 
             break
         low, high = max(begin, offset), min(stop, end)
         if low < high:
-            pages.write(low, window[low - offset : high - offset])
+            pages.write(low, data[low - offset : high - offset])
             kept += high - low
     return kept
 
@@ -117,27 +117,35 @@ def _read_at(stream: ByteStream, found: Found, budget: Budget, *, kernels: bool)
     return bundle is not None
 
 
+def _places(window: bytes, offset: int, size: int) -> list[int]:
+    """Places in the file where device code may begin, in order."""
+    found = [*_cuda_places(window, offset, size), *_hip_places(window, offset, size)]
+    return [offset + place for place in sorted(found)]
+
+
 def scan(stream: ByteStream, pages: Pages, keep: Keep, *, kernels: bool = False) -> Found:
     """Pass over the whole stream, read device code, keep what is asked for."""
     found = Found()
     budget = Budget()
-    tried = -1
     while window := stream.window():
-        offset, size = stream.offset, len(window)
-        last = size >= pages.size - offset
-        usable = size if last else size - _OVERLAP
-        places = [p for p in _cuda_places(window, offset, usable) if offset + p > tried]
-        places += [p for p in _hip_places(window, offset, usable) if offset + p > tried]
-        stop = min(places, default=usable)
-        keep.take(pages, window, offset, stop)
-        stream.skip(stop)
-        if not places or found.full:
-            continue
-        tried = stream.offset
-        try:
-            _read_at(stream, found, budget, kernels=kernels)
-        except TruncatedError as error:
-            found.damage.append(f"device code at {tried}: {error}")
+        base, size = stream.offset, len(window)
+        usable = size if size >= pages.size - base else size - _OVERLAP
+        for place in _places(window, base, usable):
+            if place < stream.offset or found.full:
+                continue  # inside of what was read
+            _pass_by(stream, pages, keep, window[stream.offset - base : place - base])
+            try:
+                _read_at(stream, found, budget, kernels=kernels)
+            except TruncatedError as error:
+                found.damage.append(f"device code at {place}: {error}")
+        if stream.offset < base + usable:
+            _pass_by(stream, pages, keep, window[stream.offset - base : usable])
     if found.full:
         found.damage.append(f"more than {_MAX_CONTAINERS} containers of device code")
     return found
+
+
+def _pass_by(stream: ByteStream, pages: Pages, keep: Keep, data: bytes) -> None:
+    """Keep what is to be kept of the next bytes, and skip them."""
+    keep.take(pages, data, stream.offset)
+    stream.skip(len(data))

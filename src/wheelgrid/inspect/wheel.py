@@ -6,7 +6,8 @@ import base64
 import csv
 import hashlib
 import io
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from email.message import Message
@@ -20,7 +21,7 @@ from packaging.tags import Tag, parse_tag
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from wheelgrid.inspect.archive import Archive, DamageError, Entry, open_archive
+from wheelgrid.inspect.archive import MAX_MEMBERS, Archive, DamageError, Entry, open_archive
 from wheelgrid.inspect.formats import NotReadableError
 from wheelgrid.inspect.inflate import CHUNK
 from wheelgrid.inspect.library import Library, read_library
@@ -43,9 +44,13 @@ __all__ = [
 
 _MAX_METADATA = 8 << 20
 _MAX_TAGS = 1000
+_MAX_HEAD = 1 << 20
+_MAX_HEADERS = 20_000
+_MAX_LINE = 64 * 1024
+_BLANK = re.compile(rb"\r?\n[ \t]*\r?\n")
+_SMALL = 64 * 1024
 _HEAD = 1024
 _THREADS = 2
-T = TypeVar("T")
 R = TypeVar("R")
 _BATCH = 256
 _MAX_SOURCE = 1 << 20
@@ -153,19 +158,45 @@ def _take_metadata(wheel: Wheel, path: str, text: bytes, *, whole: bool) -> None
     wheel.dist_infos.add(folder)
     if name == "METADATA":
         wheel.dist_info = folder
-        wheel.metadata = HeaderParser().parsestr(text.decode("utf-8", errors="replace"))
+        wheel.metadata = _headers(text)
     elif name == "WHEEL":
-        wheel.about = HeaderParser().parsestr(text.decode("utf-8", errors="replace"))
-        tags = wheel.about.get_all("Tag") or []
-        wheel.wheel_tags = frozenset(t for tag in tags[:_MAX_TAGS] for t in _tags(str(tag)))
+        wheel.about = _headers(text)
+        wheel.wheel_tags = _all_tags(wheel.about.get_all("Tag") or [])
     elif name == "RECORD":
         _take_record(wheel, text, whole=whole)
 
 
+def _headers(text: bytes) -> Message:
+    """The headers of METADATA or WHEEL, without the description; DamageError beyond measure."""
+    head = _BLANK.split(text[:_MAX_HEAD], maxsplit=1)[0]
+    if head.count(b"\n") > _MAX_HEADERS:
+        msg = f"has more than {_MAX_HEADERS} lines of headers"
+        raise DamageError(msg)
+    return HeaderParser().parsestr(head.decode("utf-8", errors="replace"))
+
+
+def _all_tags(lines: Iterable[object]) -> frozenset[Tag]:
+    """The tags of all lines, as far as a wheel can have so many."""
+    found: set[Tag] = set()
+    for line in lines:
+        if len(found) > _MAX_TAGS:
+            break
+        found |= _tags(str(line))
+    return frozenset(found)
+
+
+def _record_lines(text: bytes) -> Iterator[str]:
+    """Lines of RECORD, of which no honest one is long; DamageError for a file beyond measure."""
+    for number, line in enumerate(io.BytesIO(text)):
+        if number > MAX_MEMBERS or len(line) > _MAX_LINE:
+            msg = f"has more than {MAX_MEMBERS} rows, or one of more than {_MAX_LINE} bytes"
+            raise DamageError(msg)
+        yield line.decode("utf-8", errors="replace")
+
+
 def _take_record(wheel: Wheel, text: bytes, *, whole: bool) -> None:
     """Rows of RECORD; unless all are asked for, without those of source text."""
-    lines = io.TextIOWrapper(io.BytesIO(text), "utf-8", errors="replace", newline="")
-    for row in csv.reader(lines):
+    for row in csv.reader(_record_lines(text)):
         if len(row) == 3 and (whole or not row[0].endswith(_TEXT_SUFFIXES)):  # noqa: PLR2004
             wheel.record[row[0]] = (row[1], row[2])
 
@@ -273,7 +304,10 @@ def _work(archive: Archive, how: Reading, wheel: Wheel) -> Iterator[tuple[Entry,
     The largest come first, so that threads end together; from a server in the order of the file.
     """
     in_order = (lambda e: -e.compressed) if archive.source.is_parallel else (lambda e: e.header)
+    doubtful = {path for path, _problem in archive.damage}
     for entry in sorted(archive.entries, key=in_order):
+        if entry.path in doubtful:
+            continue  # shares its name or bytes with another: reported, and not read
         if how.digests or _looks_native(entry.path):
             wheel.members[entry.path] = Member(path=entry.path, size=entry.size)
         try:
@@ -315,11 +349,15 @@ def _read_members(wheel: Wheel, archive: Archive, how: Reading) -> None:
     wheel.members = {e.path: found[e.path] for e in archive.entries if e.path in found}
 
 
-def _side_by_side(read: Callable[[T], R], work: list[T]) -> Iterator[R]:
-    """Results in order, two at a time, in batches: a wheel may have very many members."""
+def _side_by_side(
+    read: Callable[[tuple[Entry, str]], R], work: list[tuple[Entry, str]]
+) -> Iterator[R]:
+    """Results in order: large members two at a time, in batches, small ones without threads."""
+    large = sum(entry.compressed > _SMALL for entry, _kind in work)
     with ThreadPoolExecutor(_THREADS) as pool:
-        for at in range(0, len(work), _BATCH):
-            yield from pool.map(read, work[at : at + _BATCH])
+        for at in range(0, large, _BATCH):
+            yield from pool.map(read, work[at : min(at + _BATCH, large)])
+    yield from map(read, work[large:])
 
 
 def read_wheel(file: Path | Source, how: Reading | None = None) -> Wheel:

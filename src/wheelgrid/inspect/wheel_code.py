@@ -11,7 +11,7 @@ from wheelgrid.inspect.gpu.cuda import ImageKind as CudaKind
 from wheelgrid.inspect.library import Library
 from wheelgrid.inspect.native import CudaGroup
 from wheelgrid.inspect.runtimes import jit_compilers, runtimes
-from wheelgrid.inspect.wheel import Reading, read_wheel
+from wheelgrid.inspect.wheel import Reading, is_native, read_folder, read_wheel
 
 __all__ = ["device_code", "library_code"]
 
@@ -21,6 +21,7 @@ _CUDA = {
     CudaKind.LTO: ImageKind.LTO,
 }
 _UNPAIRED = "images for different devices were not paired by kernel: each is taken to hold them all"
+_LOOSE = "containers outside .nv_fatbin were joined by the names of their kernels"
 
 
 def _cuda(group: CudaGroup) -> CodeGroup:
@@ -31,6 +32,33 @@ def _cuda(group: CudaGroup) -> CodeGroup:
     return CodeGroup(
         images=images, kernels=group.kernels, containers=group.containers, loadable=group.loadable
     )
+
+
+def _is_unit(group: CudaGroup) -> bool:
+    """Whether each container is one translation unit, as in the section that nvcc writes."""
+    return not group.section or group.section.startswith(".nv_fatb") or not group.loadable
+
+
+def _is_link_time(group: CudaGroup) -> bool:
+    return all(kind is CudaKind.LTO for kind, _target, _isa in group.images)
+
+
+def _loose(groups: list[CudaGroup]) -> Iterator[CodeGroup]:
+    """Containers that a library registers by itself, often one image each (cuFFT): by kernel."""
+    number = sum(group.containers for group in groups)
+    if any(group.kernels is None for group in groups):
+        images = frozenset(image for group in groups for image in _cuda(group).images)
+        yield CodeGroup(images=images, containers=number)
+        return
+    found: dict[str, set[Image]] = {}
+    for group in groups:
+        for name in group.kernels or ():
+            found.setdefault(name, set()).update(_cuda(group).images)
+    sets: dict[frozenset[Image], set[str]] = {}
+    for name, images in found.items():
+        sets.setdefault(frozenset(images), set()).add(name)
+    for images, names in sets.items():
+        yield CodeGroup(images=images, kernels=frozenset(names), containers=number)
 
 
 def _code_objects(targets: frozenset[str]) -> frozenset[Image]:
@@ -73,7 +101,9 @@ def _sycl(code: sycl.SyclCode) -> tuple[list[CodeGroup], bool]:
 def library_code(library: Library) -> DeviceCode:
     """The device code of one file; damage to its device code is `unread`."""
     device = library.device
-    groups = [_cuda(group) for group in device.cuda]
+    groups = [_cuda(group) for group in device.cuda if _is_unit(group)]
+    loose = [group for group in device.cuda if not _is_unit(group) and not _is_link_time(group)]
+    groups += _loose(loose) if loose else ()
     groups += [group for bundle in device.bundles for group in _rocm(bundle)]
     joined = False
     if device.sycl:
@@ -90,15 +120,26 @@ def library_code(library: Library) -> DeviceCode:
         jit_sources=tuple(jit_compilers(library)),
         runtimes=runtimes(library),
         unread=(*library.damage, *kpack),
-        notes=(_UNPAIRED,) if joined else (),
+        notes=(*((_UNPAIRED,) if joined else ()), *((_LOOSE,) if loose else ())),
     )
 
 
-def device_code(wheel: Path) -> tuple[DeviceCode, ...]:
-    """Every native file of a wheel, what could not be read, and compilers in its Python files."""
-    found = read_wheel(wheel, Reading(kernels=True))
+def device_code(place: Path) -> tuple[DeviceCode, ...]:
+    """Every native file of a wheel, an installed tree or one file; what could not be read; and
+    compilers in its Python files.
+    """
+    how = Reading(kernels=True)
+    if place.is_dir() or is_native(place):
+        found = read_folder(place, how)
+    else:
+        found = read_wheel(place, how)
     files = [library_code(library) for library in found.libraries]
-    files += [DeviceCode(path=path or wheel.name, unread=(why,)) for path, why in found.damage]
+    files += [DeviceCode(path=path or place.name, unread=(why,)) for path, why in found.damage]
+    files += [
+        DeviceCode(path=m.path, unread=(m.unreadable,))
+        for m in found.members.values()
+        if m.unreadable
+    ]
     files += [
         DeviceCode(path=f"Python files that use {tool}", jit_sources=(tool,))
         for tool in sorted(found.jit)

@@ -298,9 +298,17 @@ def _run() -> Schema:
 
 def _audit() -> Schema:
     texts = dict.fromkeys(("rule", "member", "message", "why", "fix"), _TEXT)
-    finding = _object({**texts, "level": _enum(Level)})
-    wheel = _object({"wheel": _TEXT, "outcome": _enum(Outcome), "findings": _list(finding)})
-    return _object({"schema_version": _version(1), "wheels": _list(wheel)})
+    fields = {**texts, "level": _enum(Level)}
+    excused = {"reason": _TEXT, "until": {"type": "string", "format": "date"}, "link": _TEXT}
+    wheel = _object(
+        {
+            "wheel": _TEXT,
+            "outcome": _enum(Outcome),
+            "findings": _list(_object(fields)),
+            "waived": _list(_object({**fields, **excused})),
+        }
+    )
+    return _object({"schema_version": _version(2), "wheels": _list(wheel)})
 
 
 def _doctor() -> Schema:

@@ -20,12 +20,14 @@ from wheelgrid.inspect.formats.elf_headers import (
     read_sections,
 )
 from wheelgrid.inspect.formats.elf_symbols import Symbols, entry_points, read_symbols
+from wheelgrid.inspect.formats.names import Budget
 from wheelgrid.inspect.stream import Readable, TruncatedError
 
 __all__ = ["MACHINES", "Elf", "Header", "Section", "VersionNeed"]
 __all__ += ["iter_defined", "read_elf", "read_header"]
 
 _PT_INTERP = 3
+_MAX_NAMES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,21 @@ def _needs(
     )
 
 
+def _texts(strings: Strings, places: list[int]) -> tuple[str, ...]:
+    """Names in the order of the places; NotReadableError for more than a file can need."""
+    if len(places) > _MAX_NAMES:
+        msg = f"{len(places)} names in the dynamic section"
+        raise NotReadableError(msg)
+    found = dict(strings.many(set(places)))
+    return tuple(found.get(place, "") for place in places)
+
+
 def _split(strings: Strings, places: list[int]) -> tuple[str, ...]:
-    return tuple(part for place in places for part in strings.get(place).split(":"))
+    parts = [part for text in _texts(strings, places) for part in text.split(":", _MAX_NAMES)]
+    if len(parts) > _MAX_NAMES:
+        msg = f"more than {_MAX_NAMES} search paths"
+        raise NotReadableError(msg)
+    return tuple(parts)
 
 
 def read_elf(pages: Readable, header: Header) -> Elf:
@@ -101,14 +116,14 @@ def read_elf(pages: Readable, header: Header) -> Elf:
 def _read(pages: Readable, header: Header, sections: tuple[Section, ...], damage: list[str]) -> Elf:
     image = Image(pages, header)
     dynamic = read_dynamic(image)
-    strings = Strings(image, dynamic)
+    strings = Strings(image, dynamic, Budget())
     symbols = read_symbols(image, dynamic, defined=False)
     names = version_needs(image, dynamic)
     return Elf(
         header=header,
         soname="".join(strings.get(p) for p in dynamic.get(Tag.SONAME, [])[:1]),
         interpreter=any(s.kind == _PT_INTERP for s in header.segments),
-        needed=tuple(strings.get(p) for p in dynamic.get(Tag.NEEDED, [])),
+        needed=_texts(strings, dynamic.get(Tag.NEEDED, [])),
         rpath=_split(strings, dynamic.get(Tag.RPATH, [])),
         runpath=_split(strings, dynamic.get(Tag.RUNPATH, [])),
         versions=_needs(names, symbols, strings),

@@ -11,6 +11,7 @@ from enum import IntEnum
 
 from wheelgrid.inspect.formats import NotReadableError
 from wheelgrid.inspect.formats.elf_headers import Header
+from wheelgrid.inspect.formats.names import Budget
 from wheelgrid.inspect.stream import Readable
 
 __all__ = ["Image", "Strings", "Tag", "read_dynamic", "version_needs"]
@@ -83,9 +84,15 @@ def read_dynamic(image: Image) -> dict[int, list[int]]:
 class Strings:
     """The dynamic string table; names are read in the order of the file."""
 
-    def __init__(self, image: Image, dynamic: dict[int, list[int]]) -> None:
-        """Find the table; NotReadableError where it lies outside the file."""
+    def __init__(
+        self, image: Image, dynamic: dict[int, list[int]], budget: Budget | None = None
+    ) -> None:
+        """Find the table; NotReadableError where it lies outside the file.
+
+        Names are charged to a budget, unless the caller keeps none of them.
+        """
         self.pages = image.pages
+        self.budget = budget
         self.size = dynamic.get(Tag.STRSZ, [0])[0]
         self.start = image.place(dynamic[Tag.STRTAB][0]) if Tag.STRTAB in dynamic else 0
         if self.size and self.start + self.size > image.pages.size:
@@ -112,7 +119,10 @@ class Strings:
                     raise NotReadableError(msg)
             name = block[at - begin : end]
             if len(name) <= _MAX_NAME:
-                yield at, name.decode("utf-8", errors="replace")
+                if self.budget is None:
+                    yield at, name.decode("utf-8", errors="replace")
+                else:
+                    yield at, self.budget.text(name)
 
 
 def version_needs(image: Image, dynamic: dict[int, list[int]]) -> dict[int, tuple[int, int]]:

@@ -16,7 +16,7 @@ __all__ = ["Symbols", "entry_points", "read_symbols"]
 
 _BLOCK = 1 << 20
 _MAX_SYMBOLS = 8_000_000
-_MAX_UNDEFINED = 400_000
+_MAX_UNDEFINED = 150_000
 
 
 @dataclass(slots=True)

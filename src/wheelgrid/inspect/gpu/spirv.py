@@ -23,6 +23,8 @@ _MAX_MINOR = 6
 _MAX_BOUND = 1 << 28
 _MAX_INSTRUCTIONS = 1 << 25
 _MAX_ENTRY_POINTS = 1 << 16
+_FIRST = 4096
+"""Bytes that are looked at first: most modules are a few thousand bytes, one after another."""
 _LONGEST = 4 * 0xFFFF
 
 
@@ -35,6 +37,10 @@ class _Op(IntEnum):
     FUNCTION = 54
     FUNCTION_END = 56
     NO_LINE = 317
+
+
+_MARKS = frozenset({_Op.ENTRY_POINT, _Op.FUNCTION, _Op.FUNCTION_END, _MAGIC & 0xFFFF})
+"""Opcodes that change the walk or may end it; the last is that of a magic, read as a word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,43 +110,55 @@ def _ends(walk: _Walk, word: int, code: int) -> bool:
     return walk.behind and code not in {_Op.FUNCTION, _Op.LINE, _Op.NO_LINE}
 
 
+def _mark(walk: _Walk, code: int, words: array[int]) -> None:
+    """Note an instruction, of which these are all words."""
+    if code == _Op.FUNCTION:
+        walk.inside, walk.behind = True, False
+    elif code == _Op.FUNCTION_END:
+        walk.inside, walk.behind = False, True
+    elif code == _Op.ENTRY_POINT:
+        walk.entries += 1
+        if walk.kernels and walk.entries <= _MAX_ENTRY_POINTS:
+            walk.names.append(_name(words[3:]))
+
+
 def _step(walk: _Walk, words: array[int]) -> int:
-    """Walk over instructions that are whole; how many words they have."""
-    at, end = 0, len(words)
+    """Walk over instructions that are whole; how many words they have.
+
+    Libraries hold millions of instructions: of most, only the length is looked at.
+    """
+    at, end, count = 0, len(words), 0
     while at < end:
         word = words[at]
-        size, code = word >> 16, word & 0xFFFF
-        if _ends(walk, word, code):
+        size = word >> 16
+        marked = walk.behind or not size or word & 0xFFFF in _MARKS
+        if marked and _ends(walk, word, word & 0xFFFF):
             walk.done = True
             break
         if at + size > end:
             break
-        if code == _Op.FUNCTION:
-            walk.inside, walk.behind = True, False
-        elif code == _Op.FUNCTION_END:
-            walk.inside, walk.behind = False, True
-        elif code == _Op.ENTRY_POINT:
-            walk.entries += 1
-            if walk.kernels and walk.entries <= _MAX_ENTRY_POINTS:
-                walk.names.append(_name(words[at + 3 : at + size]))
-        walk.count += 1
+        if marked:
+            _mark(walk, word & 0xFFFF, words[at : at + size])
+        count += 1
         at += size
+    walk.count += count
     return at
 
 
 def _run(stream: ByteStream, walk: _Walk, *, big: bool) -> str:
     """Take instructions to the end of the module; what is wrong."""
-    much = LOOKAHEAD
+    much = _FIRST
     while not walk.done:
         data = stream.peek(much)
         taken = _step(walk, _swapped(data) if big else _words(data))
         stream.skip(4 * taken)
         if walk.count > _MAX_INSTRUCTIONS:
             return f"more than {_MAX_INSTRUCTIONS} instructions"
-        stuck = not taken and (len(data) < much or much > LOOKAHEAD)
+        stuck = not taken and (len(data) < much or much == _LONGEST)
         if stuck and not walk.done:
             return "cut off" if data.strip(b"\0") or walk.inside else ""
-        much = LOOKAHEAD if taken else _LONGEST
+        more = LOOKAHEAD if much < LOOKAHEAD else _LONGEST
+        much = min(4 * much, LOOKAHEAD) if taken else more
     return "cut off" if walk.inside else ""
 
 

@@ -23,6 +23,8 @@ __all__ += ["aot_options", "read_archive", "read_sections", "read_spirv", "read_
 _MAX_IMAGES = 1 << 14
 _MAX_DECODED = 1 << 30
 _BLOCK = 64 * 1024
+_PADDING = 64
+"""Bytes of padding that are looked for first; images are aligned to fewer."""
 _ELF = b"\x7fELF"
 _SPIR_SECTIONS = ("__CLANG_OFFLOAD_BUNDLE__sycl-spir64", "OFFLOAD_DEVICE_CODE")
 _TABLE = ".tgtimg"
@@ -131,11 +133,13 @@ class _Region(ByteStream):
 
 def _skip_zeros(stream: ByteStream) -> bool:
     """Pass over padding; whether anything is left."""
-    while data := stream.peek(LOOKAHEAD):
+    much = _PADDING
+    while data := stream.peek(much):
         zeros = len(data) - len(data.lstrip(b"\0"))
         stream.skip(zeros)
         if zeros < len(data):
             return True
+        much = LOOKAHEAD
     return False
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from wheelgrid.core.accelerator import Family
 from wheelgrid.core.arch_targets import ArchTargets, family_of_target, parse_targets
+from wheelgrid.core.audit_policy import AuditPolicy
 from wheelgrid.inspect.device import (
     code_families,
     cuda_targets,
@@ -14,22 +15,27 @@ from wheelgrid.inspect.device import (
     rocm_targets,
     sycl_targets,
 )
-from wheelgrid.inspect.findings import Finding, error, shown, unchecked, warning
+from wheelgrid.inspect.findings import Expected, Finding, error, shown, unchecked, warning
 from wheelgrid.inspect.library import Library
 from wheelgrid.inspect.order import by_number
 from wheelgrid.inspect.subject import Subject
 
-__all__ = ["declared_list", "declared_targets"]
+__all__ = ["declared_list", "declared_targets", "targets_asked"]
 
+_LONGEST = 80
 _CODE = re.compile(r"(?:sm|compute)_([0-9]{1,3})([0-9])([af]?)\Z")
 
 
-def _declared(subject: Subject) -> ArchTargets | None:
+def targets_asked(expected: Expected | None, policy: AuditPolicy) -> ArchTargets | None:
     """What was declared: by the policy, else by the toolchain of the plan."""
-    if subject.policy.archs is not None:
-        return subject.policy.archs
-    archs = subject.expected.archs if subject.expected else ()
+    if policy.archs is not None:
+        return policy.archs
+    archs = expected.archs if expected else ()
     return parse_targets(" ".join(archs)) if archs else None
+
+
+def _declared(subject: Subject) -> ArchTargets | None:
+    return targets_asked(subject.expected, subject.policy)
 
 
 def _families(subject: Subject, declared: ArchTargets) -> list[Family]:
@@ -116,14 +122,20 @@ def declared_targets(subject: Subject) -> Iterator[Finding]:
 
 
 def _units(library: Library, names: list[str]) -> Iterator[Finding]:
-    """Translation units that lack a declared target which others have."""
-    groups = loadable(library)
+    """Translation units with kernels that lack a declared target which others have.
+
+    A container without kernels is what the device linker leaves, and lacks nothing.
+    """
+    groups = [g for g in loadable(library) if g.kernels is None or g.kernels]
     total = sum(group.containers for group in groups)
-    lacking = {
-        name: sum(g.containers for g in groups if name not in cuda_targets([g])) for name in names
-    }
-    parts = [f"{name} in {count}" for name, count in lacking.items() if count]
-    if parts and any(lacking.values()):
+    parts = []
+    for name in names:
+        lacking = [g for g in groups if name not in cuda_targets([g])]
+        units = sum(g.containers for g in lacking)
+        kernels = sorted(frozenset().union(*(g.kernels or () for g in lacking)))
+        example = f" ({len(kernels)} kernels, such as {kernels[0][:_LONGEST]})" if kernels else ""
+        parts += [f"{name} in {units}{example}"] if units else []
+    if parts:
         text = f"of {total} translation units some lack a declared target: {', '.join(parts)}"
         yield warning("WG302", text, library.path)
 
