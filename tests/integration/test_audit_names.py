@@ -75,7 +75,7 @@ def audit(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, lis
 def test_a_file_for_arm64_whose_wheel_says_x86_64(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """pytorch/pytorch#109970."""
+    """Public case V17 (pytorch/pytorch#109970)."""
     tag, inner = "cp310-cp310-macosx_11_0_arm64", "cp310-cp310-macosx_11_0_x86_64"
     wheel = make(tmp_path, tag, {"demo/_C.so": thin(X86_64)}, inner)
     code, found = audit(capsys, "audit", "--json", str(wheel))
@@ -124,7 +124,7 @@ def test_a_file_that_ends_in_its_head_is_unchecked(
 def test_produced_tags_are_those_of_the_cell(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """meta-pytorch/torchcodec#390: cp39 came out of the job of another Python."""
+    """Public case V27 (meta-pytorch/torchcodec#390): cp39 came out of another Python's job."""
     assert run(["--root", str(project), "plan", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     build = next(b["id"] for b in plan["builds"] if "cp311-linux_x86_64" in b["id"])
@@ -159,7 +159,7 @@ def test_produced_tags_are_those_of_the_cell(
 def test_the_environment_of_macos_builds_is_linted(
     project: Path, capsys: pytest.CaptureFixture[str], lines: str, words: str
 ) -> None:
-    """pytorch/pytorch#173541: an underscore was read as part of a number."""
+    """Public case V16 (pytorch/pytorch#173541): an underscore was read as part of a number."""
     recipe = project / "recipes" / "regex" / "recipe.yaml"
     text = recipe.read_text(encoding="utf-8")
     wrong = text.replace('env: {"*": {LDFLAGS: "-s"}}', f'env: {{"*": {{{lines}}}}}')
@@ -176,7 +176,7 @@ def test_the_environment_of_macos_builds_is_linted(
 def test_abi3t_is_for_python_3_15_and_later(
     project: Path, capsys: pytest.CaptureFixture[str], python: str
 ) -> None:
-    """python/peps#4747 (PEP 803)."""
+    """Public case V20 (python/peps#4747, PEP 803)."""
     recipe = project / "recipes" / "regex" / "recipe.yaml"
     text = recipe.read_text(encoding="utf-8")
     recipe.write_text(f'{text}\nstable: {{free_threaded: "{python}"}}\n', encoding="utf-8")
@@ -189,7 +189,7 @@ def test_abi3t_is_for_python_3_15_and_later(
 def test_a_musl_cell_of_the_matrix_is_excluded_with_its_reason(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """astral-sh/uv#9901: never built, and the reason is said."""
+    """Public case V26 (astral-sh/uv#9901): never built, and the reason is said."""
     matrix = project / "matrix.yaml"
     text = matrix.read_text(encoding="utf-8").replace("win_amd64]", "musllinux_x86_64]")
     matrix.write_text(text, encoding="utf-8")

@@ -7,7 +7,6 @@ The values were read in three ways in 2026: by a prototype that shares no code w
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -128,43 +127,43 @@ def kernels(row: Row, *targets: str) -> set[str]:
 
 
 @pytest.mark.parametrize("spec", CUDA)
-def test_cuda_images(spec: str, downloads: Path) -> None:
-    rows = inspect(get_wheel(spec, downloads))
+def test_cuda_images(spec: str) -> None:
+    rows = inspect(get_wheel(spec))
     found = {path: cuda_images(row) for path, row in rows.items()}
     wanted = {path: set(text.split()) for path, text in CUDA[spec].items()}
     assert {path: images for path, images in found.items() if images} == wanted
 
 
 @pytest.mark.parametrize("spec", ROCM)
-def test_rocm_targets(spec: str, downloads: Path) -> None:
-    rows = inspect(get_wheel(spec, downloads))
+def test_rocm_targets(spec: str) -> None:
+    rows = inspect(get_wheel(spec))
     found = {path: set(row["gpu"]["rocm"]) for path, row in rows.items()}
     wanted = {path: set(text.split()) for path, text in ROCM[spec].items()}
     assert {path: targets for path, targets in found.items() if targets} == wanted
 
 
-def test_translation_units_of_torch_and_nccl(downloads: Path) -> None:
-    torch = inspect(get_wheel("torch==2.14.1", downloads))["torch/lib/libtorch_cuda.so"]
+def test_translation_units_of_torch_and_nccl() -> None:
+    torch = inspect(get_wheel("torch==2.14.1"))["torch/lib/libtorch_cuda.so"]
     everywhere = dict.fromkeys(COMMON.split(), 475)
     few = {"sm_90a": 4, "sm_100a": 59, "sm_103f": 59, "sm_89": 1, "sm_120a": 1, "sm_121a": 1}
     assert units(torch) == everywhere | few
-    nccl = inspect(get_wheel("nvidia-nccl-cu13==2.32.3", downloads))
+    nccl = inspect(get_wheel("nvidia-nccl-cu13==2.32.3"))
     counts = units(nccl["nvidia/nccl/lib/libnccl.so.2"])
     assert (counts["sm_100f"], counts["sm_120"], counts["compute_120"]) == (20, 56, 54)
 
 
-def test_images_outside_of_sections(downloads: Path) -> None:
+def test_images_outside_of_sections() -> None:
     """Containers of cuFFT lie in data, where cuobjdump does not look."""
-    rows = inspect(get_wheel("nvidia-cufft==12.5.0.14", downloads))
+    rows = inspect(get_wheel("nvidia-cufft==12.5.0.14"))
     by_kind: Counter[str] = Counter()
     for target, number in units(rows["nvidia/cu13/lib/libcufft.so.12"]).items():
         by_kind[target.split("_")[0]] += number
     assert by_kind == {"sm": 3527, "compute": 8136, "lto": 6573}
 
 
-def test_kernels_of_torch(downloads: Path) -> None:
+def test_kernels_of_torch() -> None:
     """The bounds of coverage: 15 kernels lack sm_75."""
-    rows = inspect(get_wheel("torch==2.14.1", downloads), "--kernels")
+    rows = inspect(get_wheel("torch==2.14.1"), "--kernels")
     torch = rows["torch/lib/libtorch_cuda.so"]
     everything = kernels(torch)
     assert len(everything) == 23_021
@@ -200,14 +199,14 @@ def test_kernels_of_vllm(
 
 
 @pytest.fixture(scope="module")
-def vllm(downloads: Path) -> Row:
-    rows = inspect(get_wheel("vllm==0.33.0", downloads), "--kernels")
+def vllm() -> Row:
+    rows = inspect(get_wheel("vllm==0.33.0"), "--kernels")
     return rows["vllm/_C_stable_libtorch.abi3.so"]
 
 
-def test_each_vendor_of_bitsandbytes_apart(downloads: Path) -> None:
+def test_each_vendor_of_bitsandbytes_apart() -> None:
     """PTX of the CUDA libraries is only for the linker; XPU has native code and SPIR-V."""
-    rows = inspect(get_wheel("bitsandbytes==0.50.2", downloads))
+    rows = inspect(get_wheel("bitsandbytes==0.50.2"))
     cuda = rows["bitsandbytes/libbitsandbytes_cuda130.so"]["gpu"]["cuda"]
     assert (cuda["ptx"], cuda["relocatable"]["ptx"]) == ([], ["compute_120"])
     for version in ("2025", "2026"):
@@ -217,8 +216,8 @@ def test_each_vendor_of_bitsandbytes_apart(downloads: Path) -> None:
         assert row["glibc"] == "2.32"
 
 
-def test_dpnp_is_compiled_late(downloads: Path) -> None:
-    rows = inspect(get_wheel("dpnp==0.20.0", downloads))
+def test_dpnp_is_compiled_late() -> None:
+    rows = inspect(get_wheel("dpnp==0.20.0"))
     sycl = [row["gpu"]["sycl"] for row in rows.values() if row["gpu"]["sycl"]]
     assert any(code["spirv"] for code in sycl)
     assert [code["aot"] for code in sycl if code["aot"]] == []
@@ -236,8 +235,8 @@ ABI: dict[str, dict[str, tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("spec", ABI)
-def test_use_of_python_and_torch(spec: str, downloads: Path) -> None:
-    rows = inspect(get_wheel(spec, downloads))
+def test_use_of_python_and_torch(spec: str) -> None:
+    rows = inspect(get_wheel(spec))
     assert {row["torch_abi"]["kind"] for row in rows.values() if row["torch_abi"]} <= {
         "stable",
         "none",
@@ -247,8 +246,8 @@ def test_use_of_python_and_torch(spec: str, downloads: Path) -> None:
         assert (abi["kind"], abi["floor"]) == wanted
 
 
-def test_highest_versions_of_a_multi_vendor_wheel(downloads: Path) -> None:
+def test_highest_versions_of_a_multi_vendor_wheel() -> None:
     """Only the XPU libraries need more than GLIBC 2.4."""
-    rows = inspect(get_wheel("bitsandbytes==0.50.2", downloads))
+    rows = inspect(get_wheel("bitsandbytes==0.50.2"))
     high = {p for p, row in rows.items() if tuple(map(int, row["glibc"].split("."))) > (2, 4)}
     assert high == {f"bitsandbytes/libbitsandbytes_xpu{version}.so" for version in (2025, 2026)}

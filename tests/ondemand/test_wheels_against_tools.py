@@ -27,8 +27,8 @@ MOST_DUMPED = 8 << 20
 
 
 @pytest.fixture(scope="module", params=names())
-def wheel(request: pytest.FixtureRequest, downloads: Path) -> Path:
-    return get_wheel(request.param, downloads)
+def wheel(request: pytest.FixtureRequest) -> Path:
+    return get_wheel(request.param)
 
 
 @pytest.fixture(scope="module")

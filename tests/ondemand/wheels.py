@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -54,10 +58,19 @@ def _stem(spec: str) -> str:
     return f"{name.replace('-', '_')}-{version}-"
 
 
-def get_wheel(name: str, folder: Path) -> Path:
-    """A wheel by file name or by spec; downloads into `folder`, skips where it cannot be had."""
+@cache
+def _downloads() -> Path:
+    """Where wheels are downloaded to; removed at the end."""
+    folder = tempfile.mkdtemp(prefix="wheelgrid-wheels-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def get_wheel(name: str) -> Path:
+    """A wheel by file name or by spec, downloaded if need be; skips where it cannot be had."""
     if FOLDER and name.endswith(".whl"):
         return Path(FOLDER) / name
+    folder = _downloads()
     for known in filter(None, (FOLDER, str(folder))):
         if found := sorted(Path(known).glob(f"{_stem(name)}*x86_64.whl")):
             return found[0]

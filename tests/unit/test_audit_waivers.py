@@ -10,6 +10,8 @@ from wheelgrid.core.audit_policy import Waiver
 from wheelgrid.core.audit_rules import NEVER_WAIVED, RULES
 from wheelgrid.inspect.findings import Finding, Level, error, warning
 from wheelgrid.inspect.policy import apply_waivers
+from wheelgrid.inspect.provided import provider
+from wheelgrid.inspect.subject import plain_stem
 
 DAY = date(2026, 12, 1)
 
@@ -62,3 +64,12 @@ def test_rules_are_documented_and_some_cannot_be_excepted() -> None:
     assert NEVER_WAIVED.issubset(RULES)
     assert list(RULES) == sorted(RULES)
     assert all(why.endswith(".") and fix.endswith(".") for why, fix in RULES.values())
+
+
+@pytest.mark.parametrize(
+    "name", ["libcudnn_" + "_" * 65_000 + "!", ".so" * 20_000 + "!", "lib" + ".so.1" * 12_000]
+)
+def test_names_without_end_cost_no_time(name: str) -> None:
+    """A zip file takes names of 65,535 bytes; searching them must stay linear."""
+    assert provider(name) == ""
+    assert plain_stem(name) == name

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from wheelgrid.inspect.formats import NotReadableError, elf, macho, pe
 from wheelgrid.inspect.gpu import amdgpu, kpack, metal, rocm, sycl
-from wheelgrid.inspect.gpu.coverage import ImageKey, cover
-from wheelgrid.inspect.gpu.cuda import MAGIC, Container, ImageKind
+from wheelgrid.inspect.gpu.cuda import MAGIC, ImageKind
+from wheelgrid.inspect.gpu.groups import CudaGroup, Place, group
 from wheelgrid.inspect.scan import Found, Keep, Ranges, scan
 from wheelgrid.inspect.stream import LOOKAHEAD, ByteStream, HoleError, Pages, TruncatedError
 
@@ -28,28 +27,7 @@ _NEW_CUBIN = 0x6000000
 _SYCL_RUNTIME = b"libsycl.so"
 _SYCL_SECTIONS = ("__CLANG_OFFLOAD_BUNDLE__sycl", "OFFLOAD_DEVICE_CODE", ".tgtimg")
 
-Place = tuple[str, int, int]
-"""A named part of a file: name, begin, end."""
 Chunks = Callable[[], Iterator[bytes]]
-
-
-@dataclass(frozen=True, slots=True)
-class CudaGroup:
-    """Containers with the same images in one section, which is empty outside of all sections.
-
-    Each translation unit has one container, so a group is a set of units built alike. `kernels`
-    is None where they were not listed.
-    """
-
-    section: str
-    images: frozenset[ImageKey]
-    containers: int
-    kernels: frozenset[str] | None = None
-
-    @property
-    def loadable(self) -> bool:
-        """Whether the driver gets it: relocatable code is input of the linker alone."""
-        return not self.section.startswith("__nv_rel")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,38 +151,6 @@ def _spans(sections: Iterable[elf.Section]) -> list[Place]:
     return [(s.name, s.offset, s.offset + s.size) for s in sections if s.size]
 
 
-def _by_section(sections: Sequence[Place], found: Found) -> dict[str, list[Container]]:
-    """Containers by section; most lie where the one before does."""
-    parts: dict[str, list[Container]] = {}
-    begin = end = 0
-    name = ""
-    for container in found.containers:
-        if not begin <= container.offset < end:
-            name, begin, end = next(
-                (s for s in sections if s[1] <= container.offset < s[2]), ("", 0, 0)
-            )
-        parts.setdefault(name, []).append(container)
-    return parts
-
-
-def _images(container: Container, *, unlisted: bool) -> frozenset[ImageKey]:
-    """Images of a container; with `unlisted` those whose kernels are not told by the others."""
-    images = container.images
-    if unlisted and all(i.kernels is not None for i in images if i.kind is not ImageKind.LTO):
-        images = tuple(i for i in images if i.kind is ImageKind.LTO)
-    return frozenset((i.kind, i.target, i.isa) for i in images)
-
-
-def _groups(sections: Sequence[Place], found: Found, *, kernels: bool) -> Iterator[CudaGroup]:
-    """Containers, or with `kernels` the kernels in them, that have the same images."""
-    for name, containers in _by_section(sections, found).items():
-        if kernels:
-            for group in cover(containers).groups:
-                yield CudaGroup(name, group.images, group.containers, group.kernels)
-        counts = Counter(_images(c, unlisted=kernels) for c in containers)
-        yield from (CudaGroup(name, images, n) for images, n in counts.items() if images)
-
-
 def _read_elf(path: str, size: int, chunks: Chunks, *, kernels: bool) -> Native:
     """Read an ELF file; once more, with other bytes kept, where tables lie at unusual places."""
     more: list[tuple[int, int]] = []
@@ -226,7 +172,10 @@ def _pass_elf(
         found = scan(stream, pages, _kept(header, size, more), kernels=kernels)
         facts = elf.read_elf(pages, header)
         code = DeviceCode(
-            cuda=(*_groups(_spans(facts.sections), found, kernels=kernels), *_cubin(header)),
+            cuda=(
+                *group(_spans(facts.sections), found.containers, kernels=kernels),
+                *_cubin(header),
+            ),
             bundles=(*found.bundles, *_code_object(pages, header)),
             kpack=_has_kpack(pages, facts.sections),
             sycl=_sycl(pages, facts.sections, kernels=kernels),
@@ -254,7 +203,8 @@ def _read_other(path: str, size: int, kind: str, chunks: Chunks, *, kernels: boo
             facts = pe.read_pe(pages)
             spans = [(s.name, s.offset, s.offset + s.size) for s in facts.sections if s.size]
             code = DeviceCode(
-                cuda=tuple(_groups(spans, found, kernels=kernels)), bundles=tuple(found.bundles)
+                cuda=tuple(group(spans, found.containers, kernels=kernels)),
+                bundles=tuple(found.bundles),
             )
             damage = (*_faults(found), *facts.damage)
             return Native(path=path, size=size, format=kind, pe=facts, device=code, damage=damage)
@@ -285,7 +235,7 @@ def _read_device_file(path: str, size: int, kind: str, chunks: Chunks, *, kernel
         with Pages(size) as pages:
             found = scan(stream, pages, Keep([]), kernels=kernels)
         code = DeviceCode(
-            cuda=tuple(_groups([], found, kernels=kernels)), bundles=tuple(found.bundles)
+            cuda=tuple(group([], found.containers, kernels=kernels)), bundles=tuple(found.bundles)
         )
         damage += _faults(found)
     stream.drain()

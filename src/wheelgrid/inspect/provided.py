@@ -40,6 +40,7 @@ _INTEL = re.compile(
     r"(?:lib)?(?:sycl(?:-preview)?|ur_loader|ur_adapter_[a-z_0-9]+|umf|pi_[a-z_]+|mkl_sycl(?:_[a-z]+)?|"
     r"ccl|OpenCL|intelocl|svml|imf|intlc|irng|iomp5|iomp5md|pti_view|tcm)[0-9]?d?"
 )
+_LONGEST = 100
 _SOURCES = (
     (_DRIVER, DRIVER),
     (_TORCH, "torch"),
@@ -52,4 +53,6 @@ _SOURCES = (
 def provider(name: str) -> str:
     """Who gives users the library of this file name; empty for an ordinary library."""
     stem = plain_stem(name)
+    if len(stem) > _LONGEST:
+        return ""
     return next((who for pattern, who in _SOURCES if pattern.fullmatch(stem)), "")

@@ -26,6 +26,7 @@ __all__ = ["Subject", "Upstream", "plain_stem"]
 
 _STEM = re.compile(r"\.(?:so|dylib|dll|pyd)(?:\.[0-9.]+)?\Z")
 _VERSIONED = re.compile(r"\.so(?:\.[0-9A-Za-z_]+)+\Z")
+_LONGEST = 255
 _HASH = re.compile(r"-[0-9a-f]{2,64}\Z")
 
 
@@ -44,7 +45,12 @@ class Upstream:
 
 
 def plain_stem(name: str) -> str:
-    """The name of a library without suffix, version and the hash that repair tools put in."""
+    """The name of a library without suffix, version and the hash that repair tools put in.
+
+    No file system takes a longer name than 255 bytes; such a one is left as it is.
+    """
+    if len(name) > _LONGEST:
+        return name
     stem = _STEM.sub("", _VERSIONED.sub("", name))
     return _HASH.sub("", stem)
 

@@ -39,7 +39,9 @@ class _Op(IntEnum):
     NO_LINE = 317
 
 
-_MARKS = frozenset({_Op.ENTRY_POINT, _Op.FUNCTION, _Op.FUNCTION_END, _MAGIC & 0xFFFF})
+_MARKS = frozenset(
+    {int(_Op.ENTRY_POINT), int(_Op.FUNCTION), int(_Op.FUNCTION_END), _MAGIC & 0xFFFF}
+)
 """Opcodes that change the walk or may end it; the last is that of a magic, read as a word."""
 
 
@@ -127,20 +129,22 @@ def _step(walk: _Walk, words: array[int]) -> int:
 
     Libraries hold millions of instructions: of most, only the length is looked at.
     """
-    at, end, count = 0, len(words), 0
+    at, end, count, marks = 0, len(words), 0, _MARKS
+    behind = walk.behind
     while at < end:
         word = words[at]
-        size = word >> 16
-        marked = walk.behind or not size or word & 0xFFFF in _MARKS
+        after = at + (word >> 16)
+        marked = behind or after == at or word & 0xFFFF in marks
         if marked and _ends(walk, word, word & 0xFFFF):
             walk.done = True
             break
-        if at + size > end:
+        if after > end:
             break
         if marked:
-            _mark(walk, word & 0xFFFF, words[at : at + size])
+            _mark(walk, word & 0xFFFF, words[at:after])
+            behind = walk.behind
         count += 1
-        at += size
+        at = after
     walk.count += count
     return at
 

@@ -99,53 +99,74 @@ def layout(subject: Subject) -> Iterator[Finding]:
             yield error("WG407", text, library.path)
 
 
-def _majors(library: Library) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+Major = tuple[str, str]
+"""A vendor's runtime and its major version."""
+
+
+def _majors(library: Library) -> set[Major]:
+    found = set()
     for name in library.needed:
         for vendor, pattern in _VERSIONED.items():
             match = pattern.match(PurePosixPath(name).name)
             if match:
-                major = match[1][:2] if vendor == "CUDA" else match[1]
-                found.setdefault(vendor, set()).add(major)
+                found.add((vendor, match[1][:2] if vendor == "CUDA" else match[1]))
     return found
 
 
-def _process(library: Library, known: dict[str, Library]) -> list[Library]:
-    """The files of the wheel that a process has once it loads one of them."""
-    left, seen = [library], {library.path: library}
+def _loaded_by(libraries: tuple[Library, ...]) -> dict[str, list[str]]:
+    """For each file of the wheel, the files that load it."""
+    known = {PurePosixPath(one.path).name: one.path for one in libraries}
+    known |= {one.soname: one.path for one in libraries if one.soname}
+    found: dict[str, list[str]] = {}
+    for library in libraries:
+        for name in library.needed:
+            path = known.get(PurePosixPath(name).name)
+            if path is not None and path != library.path:
+                found.setdefault(path, []).append(library.path)
+    return found
+
+
+def _in_process(libraries: tuple[Library, ...]) -> dict[str, dict[Major, str]]:
+    """The runtimes that a process has once it loads a file, each with the file that needs it.
+
+    Each file hands on what it needs to those that load it, until nothing is new.
+    """
+    loaded_by = _loaded_by(libraries)
+    found = {one.path: dict.fromkeys(_majors(one), one.path) for one in libraries}
+    left = [path for path, majors in found.items() if majors]
     while left:
-        for name in left.pop().needed:
-            other = known.get(PurePosixPath(name).name)
-            if other is not None and other.path not in seen:
-                seen[other.path] = other
+        path = left.pop()
+        for other in loaded_by.get(path, []):
+            new = {m: origin for m, origin in found[path].items() if m not in found[other]}
+            if new:
+                found[other] |= new
                 left.append(other)
-    return list(seen.values())
+    return found
+
+
+def _by_vendor(majors: dict[Major, str]) -> dict[str, str]:
+    """Vendors that are there in several majors: which, and in which files, in words."""
+    vendors: dict[str, dict[str, str]] = {}
+    for (vendor, major), path in majors.items():
+        vendors.setdefault(vendor, {})[major] = path
+    return {
+        vendor: " and ".join(f"{m} ({found[m]})" for m in sorted(found, key=int))
+        for vendor, found in vendors.items()
+        if len(found) > 1
+    }
 
 
 def runtime_majors(subject: Subject) -> Iterator[Finding]:
     """WG409: two majors of one runtime in one process fail; in files apart, they warn."""
-    known = {PurePosixPath(one.path).name: one for one in subject.libraries}
-    known |= {one.soname: one for one in subject.libraries if one.soname}
-    everywhere: dict[str, dict[str, str]] = {}
+    everywhere: dict[Major, str] = {}
     failed = set()
-    for library in subject.libraries:
-        together: dict[str, dict[str, str]] = {}
-        for part in _process(library, known):
-            for vendor, majors in _majors(part).items():
-                for major in majors:
-                    together.setdefault(vendor, {}).setdefault(major, part.path)
-        for vendor, found in together.items():
-            for major, path in found.items():
-                everywhere.setdefault(vendor, {}).setdefault(major, path)
-            if len(found) > 1:
-                failed.add(vendor)
-                parts = " and ".join(f"{m} ({found[m]})" for m in sorted(found, key=int))
-                text = f"loads the {vendor} runtime in two major versions: {parts}"
-                yield error("WG409", text, library.path)
-    for vendor, found in everywhere.items():
-        if len(found) > 1 and vendor not in failed:
-            parts = " and ".join(f"{m} ({found[m]})" for m in sorted(found, key=int))
-            text = (
-                f"files of the wheel need the {vendor} runtime in several major versions: {parts}"
-            )
-            yield warning("WG409", f"{text}; a process can load those of one alone")
+    for path, majors in _in_process(subject.libraries).items():
+        for major, origin in majors.items():
+            everywhere.setdefault(major, origin)
+        for vendor, parts in _by_vendor(majors).items():
+            failed.add(vendor)
+            yield error("WG409", f"loads the {vendor} runtime in two major versions: {parts}", path)
+    for vendor, parts in _by_vendor(everywhere).items():
+        if vendor not in failed:
+            text = f"files of the wheel need the {vendor} runtime in several major versions"
+            yield warning("WG409", f"{text}: {parts}; a process can load those of one alone")

@@ -14,6 +14,8 @@ from wheelgrid.inspect.subject import Subject
 __all__ = ["could_be_wider", "no_abi", "stable_symbols", "suffixes", "threading"]
 
 _SUFFIX = re.compile(r"\.(?:cpython-(3\d+t?)-[^/]*|(cp3\d+t?)-win[^/]*|(abi3t?))\.(?:so|pyd)\Z")
+_LONGEST = 255
+"""Bytes of the longest file name; a search in longer ones would take its square in time."""
 _EXACT = re.compile(r"cp(3\d+)(t?)\Z")
 _INTERPRETER = re.compile(r"cp3(\d+)\Z")
 _DLL = re.compile(r"python(3\d+)(t?)(?:_d)?\.dll\Z", re.IGNORECASE)
@@ -28,7 +30,7 @@ def _abis(subject: Subject) -> set[str]:
 
 def _suffix_abi(path: str) -> str:
     """The ABI that a file name asks for: cp311, cp314t, abi3, abi3t; empty for a plain name."""
-    match = _SUFFIX.search(path)
+    match = _SUFFIX.search(path[-_LONGEST:])
     if match is None:
         return ""
     return f"cp{match[1]}" if match[1] else match[2] or match[3]
@@ -75,7 +77,8 @@ def suffixes(subject: Subject) -> Iterator[Finding]:
 
 
 def _stem(library: Library) -> str:
-    return _SUFFIX.sub("", library.path)
+    match = _SUFFIX.search(library.path[-_LONGEST:])
+    return library.path[: -len(match[0])] if match else library.path
 
 
 def stable_symbols(subject: Subject) -> Iterator[Finding]:

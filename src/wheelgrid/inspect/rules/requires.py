@@ -15,10 +15,14 @@ from wheelgrid.inspect.subject import Subject
 __all__ = ["pinned_runtimes", "stubs"]
 
 _STUB = re.compile(
-    r"nvidia-(cublas|cuda-runtime|cuda-nvrtc|cuda-cupti|cuda-nvcc|cuda-cccl|cuda-opencl|cufft|cufile|"
-    r"curand|cusolver|cusparse|nvjitlink|nvjpeg|nvtx|npp|nvfatbin|nvvm|cuda-crt)-cu13\Z"
+    r"nvidia-(cublas|cuda-(?:cccl|crt|culibos|cupti|cuxxfilt|nvcc|nvrtc|opencl|profiler-api|runtime|"
+    r"sanitizer-api)|cufft|cufile|curand|cusolver|cusparse|npp|nvfatbin|nvjitlink|nvjpeg|nvml-dev|"
+    r"nvptxcompiler|nvtx|nvvm)-cu13\Z"
 )
-"""Packages of the CUDA 13 toolkit, which have no suffix. cuDNN, NCCL and NVSHMEM keep theirs."""
+"""Packages whose only version, 0.0.1, says "DEPRECATED: Use nvidia-... instead" (PyPI, 2026-12-01).
+
+cuDNN, NCCL, NVSHMEM and cuSPARSELt keep their suffix: nvidia-cudnn-cu13 is the real one.
+"""
 _RUNTIME = re.compile(
     r"(?:intel-(?:sycl-rt|cmplr-lib-rt|cmplr-lib-ur|cmplr-lic-rt|opencl-rt|openmp|pti)|"
     r"dpcpp-cpp-rt|oneccl|onemkl-sycl-[a-z]+|mkl|tcmlib|umf|tbb|impi-rt|"
