@@ -365,7 +365,7 @@ def names(project: Path) -> list[str]:
 
 def test_kill_9_at_random_moments_leaves_nothing_half_done(wheelgrid: Run, tiny: Path) -> None:
     """Ten kills; afterwards no incomplete file in dist/, no orphan, and the next run finishes."""
-    moments = random.Random(20261201)  # noqa: S311 - a fixed sequence
+    moments = random.Random(20261201)
     assert wheelgrid("build", cwd=tiny).returncode == 0  # warms the build environment
     source = tiny / "recipes" / "tinyext" / "source" / "tinyext" / "_C.c"
     for number in range(10):

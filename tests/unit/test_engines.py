@@ -22,6 +22,7 @@ from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.recipe import SdistSource
 from wheelgrid.core.rung import Check, Outcome, Rung, RungResult
 from wheelgrid.engines import sources
+from wheelgrid.engines.atomic import write_atomically
 from wheelgrid.engines.faults import infrastructure_fault
 from wheelgrid.engines.indexes import pip_settings, unreachable, uv_arguments
 from wheelgrid.engines.interpreters import Interpreter
@@ -29,7 +30,6 @@ from wheelgrid.engines.process import Processes, Result, child_environment
 from wheelgrid.engines.records import decode_observation, read_records, write_record
 from wheelgrid.engines.scheduler import Task, run_tasks
 from wheelgrid.engines.sources import tree_digest
-from wheelgrid.engines.atomic import write_atomically
 from wheelgrid.engines.tester import executed_rung, machine_fault
 from wheelgrid.engines.text import MAX_TEXT, Cleaner
 from wheelgrid.engines.torch_source import facts_disagree

@@ -108,7 +108,7 @@ def test_a_list_that_lies_is_bounded() -> None:
 
 def test_broken_libraries_never_crash() -> None:
     """Only TruncatedError may leave the reader."""
-    draw = random.Random(7)  # noqa: S311 - not for secrets
+    draw = random.Random(7)
     for _round in range(2000):
         broken = bytearray(LIBRARY)
         broken[draw.randrange(len(broken))] ^= 1 << draw.randrange(8)

@@ -363,7 +363,7 @@ def test_no_kpack_archive() -> None:
 
 def hostile(data: bytes, seed: int, rounds: int) -> Iterator[bytes]:
     """Truncations and flipped bits, the same in each run; mostly near the start."""
-    draw = random.Random(seed)  # noqa: S311 - not for secrets
+    draw = random.Random(seed)
     for _round in range(rounds):
         broken = bytearray(data)
         reach = draw.choice([64, 400, len(data)])
@@ -418,7 +418,7 @@ def test_broken_kpack_archives_never_crash() -> None:
 
 def test_a_window_larger_than_the_memory_allowed() -> None:
     """The targets are read all the same, the kernels are not, and it says why."""
-    draw = random.Random(6)  # noqa: S311 - not for secrets
+    draw = random.Random(6)
     code = code_of("gfx942") + draw.randbytes(1 << 20)
     bundle = bundle_of({"hipv4-amdgcn-amd-amdhsa--gfx942": code})
     packer = zstandard.ZstdCompressor(

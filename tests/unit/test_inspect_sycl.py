@@ -275,7 +275,7 @@ def test_product_configurations(config: int, name: str) -> None:
 
 def hostile(data: bytes, seed: int, rounds: int) -> Iterator[bytes]:
     """Truncations and flipped bits, the same in each run."""
-    draw = random.Random(seed)  # noqa: S311 - not for secrets
+    draw = random.Random(seed)
     for _round in range(rounds):
         broken = bytearray(data)
         for _flip in range(draw.randrange(1, 4)):

@@ -47,16 +47,16 @@ def _loose(groups: list[CudaGroup]) -> Iterator[CodeGroup]:
     """Containers that a library registers by itself, often one image each (cuFFT): by kernel."""
     number = sum(group.containers for group in groups)
     if any(group.kernels is None for group in groups):
-        images = frozenset(image for group in groups for image in _cuda(group).images)
-        yield CodeGroup(images=images, containers=number)
+        union = frozenset(image for group in groups for image in _cuda(group).images)
+        yield CodeGroup(images=union, containers=number)
         return
     found: dict[str, set[Image]] = {}
     for group in groups:
         for name in group.kernels or ():
             found.setdefault(name, set()).update(_cuda(group).images)
     sets: dict[frozenset[Image], set[str]] = {}
-    for name, images in found.items():
-        sets.setdefault(frozenset(images), set()).add(name)
+    for name, own in found.items():
+        sets.setdefault(frozenset(own), set()).add(name)
     for images, names in sets.items():
         yield CodeGroup(images=images, kernels=frozenset(names), containers=number)
 
