@@ -248,6 +248,9 @@ def test_a_wheel_that_could_serve_more_pythons(wheel_of: MakeWheel, compiled: Co
         "cp311-cp311-manylinux_2_17_x86_64 could be cp311-abi3: the files use only the limited C "
         "API of 3.11 (PyType_GetName)"
     ]
+    old = wheel_of({"demo/_C.so": compiled(calling("PyLong_FromLong"))})
+    (required,) = found(old, "WG209")
+    assert "could be cp39-abi3: " in required.message, "Requires-Python says 3.9"
     nothing = wheel_of({"demo/_C.so": compiled("int nothing;")})
     (finding,) = found(nothing, "WG209")
     assert "could be py3-none-manylinux_2_17_x86_64" in finding.message

@@ -52,8 +52,7 @@ def _planned(root: Path | None, build_id: str, as_of: date) -> tuple[Expected, A
         if build.id == build_id:
             recipe = plan.recipes[build.package]
             toolchain = plan.matrix.toolchains.get(build.accelerator)
-            archs = toolchain.archs if toolchain is not None and build.abi.uses_torch else ()
-            return replace(expected_of(build, recipe), archs=archs), recipe.audit
+            return expected_of(build, recipe, toolchain), recipe.audit
     raise _bad(
         "--build", f"no build {build_id!r} in the plan", "`wheelgrid plan --builds` lists them"
     )

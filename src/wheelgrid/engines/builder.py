@@ -6,13 +6,17 @@ import os
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from wheelgrid.config.compat import load_shims
+from wheelgrid.config.yaml import Faults
 from wheelgrid.core.accelerator import Accelerator
 from wheelgrid.core.build import Build
 from wheelgrid.core.errors import BuildError, CouldNotCheckError
+from wheelgrid.core.matrix import Toolchain
 from wheelgrid.core.python import PythonVersion
 from wheelgrid.core.recipe import Abi, DirectorySource, Recipe
 from wheelgrid.core.rung import Outcome, Rung, RungResult
@@ -26,9 +30,11 @@ from wheelgrid.engines.proofs import keep_refuted
 from wheelgrid.engines.sources import copy_tree, fetch_sdist, file_sha256, unpack
 from wheelgrid.engines.store import RECORD_VERSION, Action, Store
 from wheelgrid.engines.torch_source import TorchSource, torch_sources
+from wheelgrid.engines.upstream import upstream_of
 from wheelgrid.engines.uv import Uv, tool
 from wheelgrid.inspect.audit import Audit, audit
 from wheelgrid.inspect.findings import Expected, Level
+from wheelgrid.inspect.subject import Upstream
 
 __all__ = ["Built", "LocalBuilder", "expected_of"]
 
@@ -54,9 +60,10 @@ class Built:
         return self.rungs[-1].outcome
 
 
-def expected_of(build: Build, recipe: Recipe) -> Expected:
-    """What the audit must find in the build's wheel."""
+def expected_of(build: Build, recipe: Recipe, toolchain: Toolchain | None) -> Expected:
+    """What the audit must find in the build's wheel; a toolchain names the GPU targets."""
     pure = build.abi is Abi.PURE
+    archs = toolchain.archs if toolchain is not None and build.abi.uses_torch else ()
     return Expected(
         package=build.package,
         version=build.wheel_version,
@@ -67,6 +74,7 @@ def expected_of(build: Build, recipe: Recipe) -> Expected:
         accelerator=build.accelerator,
         extensions=recipe.extensions_for(build.accelerator),
         torch=build.torch,
+        archs=archs,
     )
 
 
@@ -95,6 +103,14 @@ class LocalBuilder:
         self.environments = environments
         self.progress = progress
         self.not_fetched: dict[PythonVersion, str] = {}
+
+    @cached_property
+    def _upstream(self) -> Upstream:
+        """What is known of torch, its stable ABI included, which only the audit asks for."""
+        faults = Faults()
+        shims = load_shims(self.store.project, faults)
+        faults.check()
+        return upstream_of(replace(self.store.plan.knowledge, torch_abi=shims))
 
     def run(self, action: Action, jobs: int) -> Built:
         """Do what the action says; failures become rungs, never exceptions.
@@ -163,7 +179,13 @@ class LocalBuilder:
                 wheel, build.torch, staging, processes=self.uv.processes, log=log
             )
         wheel = self._repair(build, wheel, staging, environment, log)
-        found = audit(wheel, expected_of(build, recipe))
+        found = audit(
+            wheel,
+            expected_of(build, recipe, self.store.toolchain(build)),
+            policy=recipe.audit,
+            as_of=self.store.plan.as_of,
+            upstream=self._upstream,
+        )
         built = RungResult(rung=Rung.BUILT, outcome=Outcome.PASSED, evidence=(wheel.name,))
         rungs = (built, audit_result(found))
         if found.outcome is not Outcome.PASSED:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from wheelgrid.config.files import Project
+from wheelgrid.core.audit_policy import NO_POLICY
 from wheelgrid.core.build import Build
 from wheelgrid.core.errors import CouldNotCheckError
 from wheelgrid.core.matrix import Toolchain
@@ -130,6 +131,7 @@ class Store:
             "requires": list(recipe.requires_for(accelerator)),
             "env": recipe.env_for(accelerator),
             "extensions": list(recipe.extensions_for(accelerator)),
+            "audit": "" if recipe.audit == NO_POLICY else repr(recipe.audit),
             "torch": f"{build.torch} {recipe.build_torch_for(accelerator)}" if build.torch else "",
             "toolchain": list(toolchain.requires) if toolchain else [],
             "gpu_archs": list(toolchain.archs) if toolchain else [],

@@ -1,9 +1,9 @@
 """Libraries that come from torch, from vendors' packages or with the driver: none may be bundled.
 
-Names are without version, suffix and the hash of repair tools. Sources, read on 2026-12-01: the
-folders torch/lib of torch 2.14.1 (Linux, Windows, macOS) and nvidia/*/lib of the packages that it
-requires; rocm-sdk-core and rocm-sdk-libraries of TheRock and torch/lib of torch +rocm; the packages
-intel-sycl-rt, intel-cmplr-lib-ur, oneccl and onemkl-sycl-* that torch +xpu requires.
+Names are without version, suffix and the hash of repair tools. Those of torch were compared on
+2026-12-01 with torch/lib of torch 2.14.1 for Linux and 2.15.0 for macOS and Windows (of which only
+the OpenMP runtimes and uv.dll are left out), those of NVIDIA with 14 of its files. Those of AMD and
+Intel come from the documentation of ROCm and oneAPI and were not compared with their packages.
 """
 
 from __future__ import annotations

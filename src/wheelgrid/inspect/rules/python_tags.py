@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
 from wheelgrid.inspect.findings import Finding, error, shown, warning
 from wheelgrid.inspect.library import Library
 from wheelgrid.inspect.python_abi import is_python_symbol, since
@@ -20,6 +22,7 @@ _EXACT = re.compile(r"cp(3\d+)(t?)\Z")
 _INTERPRETER = re.compile(r"cp3(\d+)\Z")
 _DLL = re.compile(r"python(3\d+)(t?)(?:_d)?\.dll\Z", re.IGNORECASE)
 _FIRST_ABI3T = 15
+_NEWEST = 100
 _DEFINITIONS = ("PyModuleDef_Init", "PyModule_Create2", "PyModule_FromDefAndSpec2")
 """What takes a PyModuleDef, whose layout the abi3t does not fix (PEP 803; PEP 793 replaces it)."""
 
@@ -129,6 +132,16 @@ def no_abi(subject: Subject) -> Iterator[Finding]:
             yield warning("WG208", f"{text}; {tag} promises every Python", library.path)
 
 
+def _oldest_python(subject: Subject) -> int:
+    """The oldest Python 3 minor that the wheel's Requires-Python admits; 2 where it says none."""
+    text = str(subject.wheel.metadata.get("Requires-Python", "")) if subject.wheel.metadata else ""
+    try:
+        versions = SpecifierSet(text)
+    except InvalidSpecifier:
+        return 2
+    return next((n for n in range(2, _NEWEST) if versions.contains(f"3.{n}.99")), 2)
+
+
 def could_be_wider(subject: Subject) -> Iterator[Finding]:
     """WG209: a tag for one Python where, by their symbols, all files would serve many."""
     abis = _abis(subject)
@@ -143,7 +156,7 @@ def could_be_wider(subject: Subject) -> Iterator[Finding]:
     tag = subject.tags[0]
     if limited:
         most = max(limited, key=lambda x: x.python.floor)
-        floor = max(2, most.python.floor)
+        floor = max(_oldest_python(subject), most.python.floor)
         symbol = f" ({most.python.floor_symbol})" if most.python.floor_symbol else ""
         text = f"{tag} could be cp3{floor}-abi3: the files use only the limited C API of 3.{floor}"
         yield warning("WG209", text + symbol)
