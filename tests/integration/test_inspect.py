@@ -127,6 +127,20 @@ def test_hash_tables_of_both_kinds_give_the_same(tmp_path: Path, inspect: Run) -
     assert (rows[0]["kind"], rows[0]["floor"], rows[0]["symbols"]) == ("limited", "3.2", 1)
 
 
+@pytest.mark.parametrize("style", ["sysv", "gnu"])
+def test_symbols_of_a_library_that_exports_nothing(
+    tmp_path: Path, inspect: Run, style: str
+) -> None:
+    """Its GNU hash table is empty (torch's libtorch_global_deps.so is such a library)."""
+    source = "void *PyList_New(long);\n"
+    source += "__attribute__((constructor)) static void f(void) { PyList_New(0); }"
+    data = compiled(tmp_path, source, "-shared", "-nostdlib", f"-Wl,--hash-style={style}")
+    path = tmp_path / "quiet.so"
+    path.write_bytes(data)
+    _, document = inspect(str(path))
+    assert libraries(document)["quiet.so"]["python_abi"]["symbols"] == 1
+
+
 def test_a_library_repaired_by_patchelf_is_read(tmp_path: Path, inspect: Run) -> None:
     """Patchelf moves tables to the end of the file, and the section headers as well."""
     if shutil.which("patchelf") is None:

@@ -17,6 +17,7 @@ __all__ = ["Symbols", "entry_points", "read_symbols"]
 _BLOCK = 1 << 20
 _MAX_SYMBOLS = 8_000_000
 _MAX_UNDEFINED = 150_000
+_TABLES = (Tag.STRTAB, Tag.HASH, Tag.GNU_HASH, Tag.VERSYM, Tag.VERNEED)
 
 
 @dataclass(slots=True)
@@ -28,13 +29,13 @@ class Symbols:
 
 
 def _symbol_count(image: Image, dynamic: dict[int, list[int]]) -> int:
-    """Entries of the symbol table, which only the hash tables tell."""
+    """Entries of the symbol table, which the hash tables tell, unless nothing is exported."""
     order = image.header.order
     if Tag.HASH in dynamic:
         at = image.place(dynamic[Tag.HASH][0])
         return int(struct.unpack(order + "2I", image.pages.read(at, 8))[1])
     if Tag.GNU_HASH not in dynamic:
-        return 0
+        return _room(image, dynamic)
     at = image.place(dynamic[Tag.GNU_HASH][0])
     buckets, first, bloom, _shift = struct.unpack(order + "4I", image.pages.read(at, 16))
     if buckets > _MAX_SYMBOLS or bloom > _MAX_SYMBOLS:
@@ -43,7 +44,7 @@ def _symbol_count(image: Image, dynamic: dict[int, list[int]]) -> int:
     table = at + 16 + bloom * image.header.bits // 8
     last = max(_words(image, table, buckets), default=0)
     if last < first:
-        return int(first)
+        return _room(image, dynamic)
     chain = table + 4 * buckets + 4 * (last - first)
     begin = last
     while True:
@@ -57,6 +58,23 @@ def _symbol_count(image: Image, dynamic: dict[int, list[int]]) -> int:
         if not step or last > _MAX_SYMBOLS:
             msg = "the hash chain has no end"
             raise NotReadableError(msg)
+
+
+def _room(image: Image, dynamic: dict[int, list[int]]) -> int:
+    """How many symbols fit before the table that follows.
+
+    Of a library that exports nothing the hash table is empty and counts none (GNU ld writes one
+    bucket and the offset 1, however many undefined symbols there are).
+    """
+    tables = sorted(dynamic[tag][0] for tag in _TABLES if tag in dynamic)
+    symbols, size = dynamic[Tag.SYMTAB][0], 24 if image.header.bits == 64 else 16  # noqa: PLR2004
+    after = next((address for address in tables if address > symbols), symbols)
+    counts = [(after - symbols) // size]
+    if Tag.VERSYM in dynamic:
+        versions = dynamic[Tag.VERSYM][0]
+        after = next((address for address in tables if address > versions), 0)
+        counts += [(after - versions) // 2] if after else []
+    return min(counts)
 
 
 def _words(image: Image, at: int, count: int) -> array[int]:
