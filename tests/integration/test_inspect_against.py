@@ -14,7 +14,7 @@ from packaging.version import Version
 from wheelgrid.core.shim import StringAbi
 from wheelgrid.inspect.against import Cause, Missing, compare, torch_names, wanted_exports
 from wheelgrid.inspect.formats.elf import read_elf, read_header
-from wheelgrid.inspect.source import open_source
+from wheelgrid.inspect.place import open_source
 from wheelgrid.inspect.stream import Pages
 from wheelgrid.inspect.torch_exports import (
     Exports,

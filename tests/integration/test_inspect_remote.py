@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 from wheelgrid.inspect.archive import open_archive
-from wheelgrid.inspect.source import FileSource, HttpSource, SourceError, open_source
+from wheelgrid.inspect.http_source import HttpSource
+from wheelgrid.inspect.place import open_source
+from wheelgrid.inspect.source import FileSource, SourceError
 
 NAME = "demo-1.0-py3-none-any.whl"
 

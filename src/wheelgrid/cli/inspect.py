@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,9 +80,9 @@ def _salt(project: Project | None, *, kernels: bool) -> str:
 class _Inspections:
     """Documents of wheels, from the cache or read now; what reads them is imported late."""
 
-    def __init__(self, project: Project | None, cache: InspectionCache, **how: bool) -> None:
+    def __init__(self, project: Project | None, memory: InspectionCache, **how: bool) -> None:
         self._project = project
-        self._cache = cache
+        self._cache = memory
         self._how = how
         self._inspector: Inspector | None = None
 
@@ -94,7 +95,7 @@ class _Inspections:
         if self._inspector is None:
             from wheelgrid.engines.inspection import Inspector
 
-            shims = _shims(self._project)
+            shims = cache(partial(_shims, self._project))
             self._inspector = Inspector(cache=self._cache, shims=shims, **self._how)
         return self._inspector.inspect(place)
 
@@ -124,8 +125,8 @@ def command(
     """
     project = _project(root)
     folder = None if no_cache else cache_folder(os.environ)
-    cache = InspectionCache(folder=folder, salt=_salt(project, kernels=kernels))
-    inspections = _Inspections(project, cache, kernels=kernels, digests=digests, metadata=metadata)
+    memory = InspectionCache(folder=folder, salt=_salt(project, kernels=kernels))
+    inspections = _Inspections(project, memory, kernels=kernels, digests=digests, metadata=metadata)
     documents: list[Document] = []
     failed: list[CouldNotCheckError] = []
     for place in _places(wheels):

@@ -9,7 +9,7 @@ from wheelgrid.config.compat_abi import ABI_OBSERVATIONS, encode_shims, merged_s
 from wheelgrid.config.files import Project
 from wheelgrid.config.yaml import Faults
 from wheelgrid.engines.atomic import write_atomically
-from wheelgrid.inspect.source import open_source
+from wheelgrid.inspect.place import open_source
 from wheelgrid.inspect.torch_exports import seen_shims, stated_digest
 
 __all__ = ["observe_abi"]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from wheelgrid.core.shim import Shim
+from wheelgrid.core.shim import SHIM_PREFIXES, Shim
 from wheelgrid.engines.inspection_cache import Document, InspectionCache
 from wheelgrid.inspect.archive import Entry
 from wheelgrid.inspect.document import library_document, wheel_document
 from wheelgrid.inspect.library import Library
-from wheelgrid.inspect.source import Source, open_source
-from wheelgrid.inspect.torch_abi import torch_abi
+from wheelgrid.inspect.place import open_source
+from wheelgrid.inspect.source import Source
+from wheelgrid.inspect.torch_abi import plain_name, torch_abi
 from wheelgrid.inspect.wheel import Reading, Wheel, is_native, read_folder, read_wheel, record_hash
 
 __all__ = ["Inspector"]
@@ -20,13 +21,13 @@ __all__ = ["Inspector"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspector:
-    """How to inspect. `shims` is what is known of torch's stable ABI.
+    """How to inspect. `shims` gives what is known of torch's stable ABI, to files that use it.
 
     `metadata`: only that, no native files. `digests` and `kernels` as in `Reading`.
     """
 
     cache: InspectionCache
-    shims: Mapping[str, Shim] = field(default_factory=dict)
+    shims: Callable[[], Mapping[str, Shim]] = dict
     kernels: bool = False
     digests: bool = False
     metadata: bool = False
@@ -76,7 +77,8 @@ class Inspector:
         }
 
     def _library(self, library: Library) -> Document:
-        found = torch_abi(library.undefined, library.needed, self.shims)
+        uses = any(plain_name(name).startswith(SHIM_PREFIXES) for name in library.undefined)
+        found = torch_abi(library.undefined, library.needed, self.shims() if uses else {})
         return library_document(library, found)
 
     def keep(self, wheel: Wheel, document: Document, path: Path | None) -> None:

@@ -9,7 +9,7 @@ from wheelgrid.core.accelerator import Family
 from wheelgrid.core.knowledge import Knowledge
 from wheelgrid.inspect.against import wanted_exports
 from wheelgrid.inspect.metadata import read_metadata
-from wheelgrid.inspect.source import open_source
+from wheelgrid.inspect.place import open_source
 from wheelgrid.inspect.subject import Upstream
 from wheelgrid.inspect.torch_exports import Exports, installed_exports, wheel_exports
 

@@ -11,7 +11,8 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from wheelgrid.inspect.web import PROTOCOL_ERRORS, Client, Response, SourceError, failure_text
+from wheelgrid.inspect.source import SourceError
+from wheelgrid.inspect.web import PROTOCOL_ERRORS, Client, Response, failure_text
 
 __all__ = ["Remote"]
 

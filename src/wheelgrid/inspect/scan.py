@@ -23,6 +23,7 @@ _RARE = 1
 """The byte of CUDA's magic that is looked for: 0xED is rare in code and in zeros."""
 _OVERLAP = 64
 _MAX_CONTAINERS = 200_000
+_MARK_BEFORE = 48 << 20
 _MOST_KEPT = 2 << 30
 """Bytes of one file that are kept at most; tables beyond are then missing, which is said."""
 Ranges = Sequence[tuple[int, int]]
@@ -81,15 +82,15 @@ class Keep:
     mark: bytes = b""
     left: int = _MOST_KEPT
 
-    def take(self, pages: Pages, data: bytes, offset: int) -> None:
+    def take(self, pages: Pages, data: memoryview, offset: int) -> None:
         """Keep what is to be kept of bytes that begin at `offset`, within bounds."""
         if self.left > 0:
             self.left -= _keep(pages, data, offset, self.ranges)
-        if self.all_ranges and self.mark in data:
+        if self.all_ranges and offset < _MARK_BEFORE and self.mark in bytes(data):
             self.ranges, self.all_ranges = self.all_ranges, ()
 
 
-def _keep(pages: Pages, data: bytes, offset: int, keep: Ranges) -> int:
+def _keep(pages: Pages, data: memoryview, offset: int, keep: Ranges) -> int:
     """Keep the parts of bytes that begin at `offset` and lie in a range; how many."""
     end = offset + len(data)
     kept = 0
@@ -128,24 +129,24 @@ def scan(stream: ByteStream, pages: Pages, keep: Keep, *, kernels: bool = False)
     found = Found()
     budget = Budget()
     while window := stream.window():
-        base, size = stream.offset, len(window)
+        base, size, view = stream.offset, len(window), memoryview(window)
         usable = size if size >= pages.size - base else size - _OVERLAP
         for place in _places(window, base, usable):
             if place < stream.offset or found.full:
                 continue  # inside of what was read
-            _pass_by(stream, pages, keep, window[stream.offset - base : place - base])
+            _pass_by(stream, pages, keep, view[stream.offset - base : place - base])
             try:
                 _read_at(stream, found, budget, kernels=kernels)
             except TruncatedError as error:
                 found.damage.append(f"device code at {place}: {error}")
         if stream.offset < base + usable:
-            _pass_by(stream, pages, keep, window[stream.offset - base : usable])
+            _pass_by(stream, pages, keep, view[stream.offset - base : usable])
     if found.full:
         found.damage.append(f"more than {_MAX_CONTAINERS} containers of device code")
     return found
 
 
-def _pass_by(stream: ByteStream, pages: Pages, keep: Keep, data: bytes) -> None:
+def _pass_by(stream: ByteStream, pages: Pages, keep: Keep, data: memoryview) -> None:
     """Keep what is to be kept of the next bytes, and skip them."""
     keep.take(pages, data, stream.offset)
     stream.skip(len(data))

@@ -157,7 +157,7 @@ class Pages:
         if self._file is not None:
             self._file.close()
 
-    def write(self, offset: int, data: bytes) -> None:
+    def write(self, offset: int, data: bytes | memoryview) -> None:
         """Keep bytes; calls come in the order of the file."""
         if self._memory is not None:
             self._memory[offset : offset + len(data)] = data

@@ -19,14 +19,13 @@ from typing import IO, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
-from wheelgrid.core.errors import CouldNotCheckError
+from wheelgrid.inspect.source import SourceError
 
 __all__ = [
     "PROTOCOL_ERRORS",
     "Client",
     "Pause",
     "Response",
-    "SourceError",
     "failure_text",
     "shown_address",
 ]
@@ -44,17 +43,6 @@ _MOST_FAILURES = 60
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})
 _NO_FILE = frozenset({401, 403, 404, 410})
 _UNPRINTABLE = re.compile(r"[^ -~]")
-
-
-class SourceError(CouldNotCheckError):
-    """The bytes of a wheel could not be had: from where, and why."""
-
-    def __init__(self, place: str, reason: str, *, status: int = 0) -> None:
-        """Keep place and reason apart; the place holds no credentials. `status` is of HTTP."""
-        super().__init__(f"{place}: {reason}")
-        self.place = place
-        self.reason = reason
-        self.status = status
 
 
 class _RefusedError(Exception):

@@ -101,7 +101,7 @@ def _sycl(code: sycl.SyclCode) -> tuple[list[CodeGroup], bool]:
 def library_code(library: Library) -> DeviceCode:
     """The device code of one file; damage to its device code is `unread`."""
     device = library.device
-    groups = [_cuda(group) for group in device.cuda if _is_unit(group)]
+    groups = [_cuda(g) for g in device.cuda if _is_unit(g) and g.kernels != frozenset()]
     loose = [group for group in device.cuda if not _is_unit(group) and not _is_link_time(group)]
     groups += _loose(loose) if loose else ()
     groups += [group for bundle in device.bundles for group in _rocm(bundle)]

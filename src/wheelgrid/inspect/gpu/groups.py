@@ -50,6 +50,13 @@ def _by_section(
     return parts
 
 
+def _may_run(container: Container) -> Iterator[bool]:
+    """Per image, whether it has kernels, or may have some as nobody looked."""
+    return (
+        i.kind is ImageKind.LTO or i.kernels is None or bool(i.kernels) for i in container.images
+    )
+
+
 def _images(container: Container, *, unlisted: bool) -> frozenset[ImageKey]:
     """Images of a container; with `unlisted` those whose kernels are not told by the others."""
     images = container.images
@@ -66,5 +73,8 @@ def group(
         if kernels:
             for same in cover(containers).groups:
                 yield CudaGroup(name, same.images, same.containers, same.kernels)
+            empty = [c for c in containers if c.images and not any(_may_run(c))]
+            for images, n in Counter(_images(c, unlisted=False) for c in empty).items():
+                yield CudaGroup(name, images, n, frozenset())
         counts = Counter(_images(c, unlisted=kernels) for c in containers)
         yield from (CudaGroup(name, images, n) for images, n in counts.items() if images)
