@@ -49,7 +49,7 @@ def _places(given: tuple[str, ...]) -> list[str]:
 
 def _shims(project: Project | None) -> Mapping[str, Shim]:
     """What the project's compat/ knows of torch's stable ABI; nothing outside of a project."""
-    from wheelgrid.config.compat import load_shims
+    from wheelgrid.config.compat_abi import load_shims
 
     if project is None:
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wheelgrid.config.compat_abi import ABI_OBSERVATIONS, read_shims
+from wheelgrid.config.compat_abi import load_shims
 from wheelgrid.config.compat_features import FEATURE_STATUSES, STABILITIES, read_feature
 from wheelgrid.config.compat_ground import (
     read_manylinux,
@@ -20,10 +20,9 @@ from wheelgrid.config.statements import Statement
 from wheelgrid.config.yaml import Faults, Item
 from wheelgrid.core.accelerator import Family
 from wheelgrid.core.knowledge import AcceleratorKnowledge, Knowledge
-from wheelgrid.core.shim import Seen, ShimKnowledge, known_shims
+from wheelgrid.core.shim import ShimKnowledge
 
 __all__ = ["FEATURE_STATUSES", "INDEX_OBSERVATIONS", "STABILITIES", "load_knowledge"]
-__all__ += ["load_shims"]
 
 
 def _read_all(project: Project, folder: str, faults: Faults) -> Iterator[Item]:
@@ -47,14 +46,6 @@ def _torch(project: Project, faults: Faults, kept: list[Statement] | None) -> Re
         for torch, statements in read_index(path, name, faults):
             releases.add_pythons(torch, statements)
     return releases
-
-
-def load_shims(project: Project, faults: Faults) -> ShimKnowledge:
-    """What is known of the stable ABI of torch, without the rest of compat/."""
-    seen: list[Seen] = []
-    for path in sorted((project.compat / ABI_OBSERVATIONS).glob("*.json")):
-        seen += read_shims(path, path.relative_to(project.root).as_posix(), faults)
-    return known_shims(seen)
 
 
 def load_knowledge(

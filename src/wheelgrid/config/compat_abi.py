@@ -13,11 +13,12 @@ from typing import Any
 
 from packaging.version import Version
 
+from wheelgrid.config.files import Project
 from wheelgrid.config.yaml import MAX_BYTES, Faults
 from wheelgrid.core.errors import Fault
-from wheelgrid.core.shim import Seen, StringAbi
+from wheelgrid.core.shim import Seen, ShimKnowledge, StringAbi, known_shims
 
-__all__ = ["ABI_OBSERVATIONS", "encode_shims", "merged_shims", "read_shims"]
+__all__ = ["ABI_OBSERVATIONS", "encode_shims", "load_shims", "merged_shims", "read_shims"]
 
 ABI_OBSERVATIONS = "observations/abi"
 SCHEMA_VERSION = 1
@@ -95,3 +96,11 @@ def read_shims(path: Path, name: str, faults: Faults) -> tuple[Seen, ...]:
         faults.found.append(Fault(file=name, message="is nested too deeply"))
         return ()
     return tuple(sorted(found, key=_order))
+
+
+def load_shims(project: Project, faults: Faults) -> ShimKnowledge:
+    """What is known of the stable ABI of torch, without the rest of compat/."""
+    seen: list[Seen] = []
+    for path in sorted((project.compat / ABI_OBSERVATIONS).glob("*.json")):
+        seen += read_shims(path, path.relative_to(project.root).as_posix(), faults)
+    return known_shims(seen)

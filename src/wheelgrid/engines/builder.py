@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from wheelgrid.config.compat import load_shims
+from wheelgrid.config.compat_abi import load_shims
 from wheelgrid.config.yaml import Faults
 from wheelgrid.core.accelerator import Accelerator
 from wheelgrid.core.build import Build

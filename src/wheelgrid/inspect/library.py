@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from wheelgrid.core.shim import SHIM_PREFIXES
 from wheelgrid.inspect.formats.elf import Elf
-from wheelgrid.inspect.formats.macho import MachO
-from wheelgrid.inspect.formats.pe import Pe
 from wheelgrid.inspect.native import Chunks, DeviceCode, Native, read_native
 from wheelgrid.inspect.python_abi import PythonAbi, is_python_symbol, python_abi
 from wheelgrid.inspect.torch_abi import is_torch_name
+
+if TYPE_CHECKING:
+    from wheelgrid.inspect.formats.macho import MachO
+    from wheelgrid.inspect.formats.pe import Pe
 
 __all__ = ["CPU_FORMATS", "DEVICE_MACHINES", "Floor", "Library", "describe", "read_library"]
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from wheelgrid.inspect.formats import NotReadableError, elf, macho, pe
+from wheelgrid.inspect.formats import NotReadableError, elf
 from wheelgrid.inspect.gpu import amdgpu, kpack, metal, rocm, sycl
 from wheelgrid.inspect.gpu.cuda import MAGIC, ImageKind
 from wheelgrid.inspect.gpu.groups import CudaGroup, Place, group
 from wheelgrid.inspect.scan import Found, Keep, Ranges, scan
 from wheelgrid.inspect.stream import LOOKAHEAD, ByteStream, HoleError, Pages, TruncatedError
+
+if TYPE_CHECKING:
+    from wheelgrid.inspect.formats.macho import MachO
+    from wheelgrid.inspect.formats.pe import Pe
 
 __all__ = ["CudaGroup", "DeviceCode", "Native", "kind_of", "read_native"]
 
@@ -56,8 +61,8 @@ class Native:
     size: int
     format: str
     elf: elf.Elf | None = None
-    macho: macho.MachO | None = None
-    pe: pe.Pe | None = None
+    macho: MachO | None = None
+    pe: Pe | None = None
     device: DeviceCode = field(default_factory=DeviceCode)
     damage: tuple[str, ...] = ()
 
@@ -200,7 +205,9 @@ def _read_other(path: str, size: int, kind: str, chunks: Chunks, *, kernels: boo
     with Pages(size) as pages:
         found = scan(ByteStream(chunks()), pages, whole, kernels=kernels)
         if kind == "PE":
-            facts = pe.read_pe(pages)
+            from wheelgrid.inspect.formats.pe import read_pe
+
+            facts = read_pe(pages)
             spans = [(s.name, s.offset, s.offset + s.size) for s in facts.sections if s.size]
             code = DeviceCode(
                 cuda=tuple(group(spans, found.containers, kernels=kernels)),
@@ -208,7 +215,9 @@ def _read_other(path: str, size: int, kind: str, chunks: Chunks, *, kernels: boo
             )
             damage = (*_faults(found), *facts.damage)
             return Native(path=path, size=size, format=kind, pe=facts, device=code, damage=damage)
-        image = macho.read_macho(pages)
+        from wheelgrid.inspect.formats.macho import read_macho
+
+        image = read_macho(pages)
         damage = (*_faults(found), *(t for s in image.slices for t in s.damage))
         return Native(path=path, size=size, format=kind, macho=image, damage=damage)
 

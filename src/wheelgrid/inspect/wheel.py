@@ -14,9 +14,8 @@ from email.message import Message
 from email.parser import HeaderParser
 from math import prod
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.tags import Tag, parse_tag
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
@@ -27,6 +26,9 @@ from wheelgrid.inspect.inflate import CHUNK
 from wheelgrid.inspect.library import Library, read_library
 from wheelgrid.inspect.native import kind_of
 from wheelgrid.inspect.source import FileSource, Source
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 __all__ = [
     "Member",
@@ -399,6 +401,8 @@ def required_names(file: Path) -> frozenset[str]:
 
 def requirements(wheel: Wheel) -> tuple[list[Requirement], list[str]]:
     """Requires-Dist of a wheel: those that can be read, and the texts of those that cannot."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
     good: list[Requirement] = []
     bad: list[str] = []
     for text in (wheel.metadata.get_all("Requires-Dist") or []) if wheel.metadata else []:
