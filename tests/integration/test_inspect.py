@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import random
 import shutil
@@ -181,6 +183,41 @@ def test_a_known_wheel_is_not_read_again_but_a_changed_one_is(tmp_path: Path, in
     assert inspect(str(wheel)) == first
     wheel_of(wheel, {"demo/b.so": compiled(tmp_path, "int g(void) { return 0; }", "-shared")})
     assert list(libraries(inspect(str(wheel))[1])) == ["demo/b.so"]
+
+
+def with_record(path: Path, name: str, data: bytes) -> Path:
+    """A wheel of one native file whose RECORD is right."""
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    record = f"{name},sha256={digest},{len(data)}\n".encode()
+    return wheel_of(path, {name: data, "demo-1.0.dist-info/RECORD": record})
+
+
+def test_a_file_is_known_in_another_wheel_once_it_was_digested(
+    tmp_path: Path, inspect: Run
+) -> None:
+    data = compiled(tmp_path, 'int puts(const char *); int f(void) { return puts(""); }', "-shared")
+    first = with_record(tmp_path / "demo-1.0-cp311-cp311-linux_x86_64.whl", "demo/a.so", data)
+    second = with_record(tmp_path / "demo-1.0-cp312-cp312-linux_x86_64.whl", "demo/b.so", data)
+    third = with_record(tmp_path / "demo-1.0-cp313-cp313-linux_x86_64.whl", "demo/c.so", data)
+    inspect(str(first))
+    assert not libraries(inspect(str(second))[1])["demo/b.so"]["known"]
+    assert not libraries(inspect("--digests", str(first))[1])["demo/a.so"]["known"]
+    row = libraries(inspect(str(third))[1])["demo/c.so"]
+    assert (row["known"], row["needed"]) == (True, ["libc.so.6"])
+
+
+def test_a_record_that_lies_teaches_nothing(tmp_path: Path, inspect: Run) -> None:
+    data = compiled(tmp_path, "int f(void) { return 0; }", "-shared")
+    other = compiled(tmp_path, "int g(void) { return 1; }", "-shared", "-Wl,-soname,evil.so")
+    wheel = tmp_path / "demo-1.0-cp311-cp311-linux_x86_64.whl"
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    record = f"demo/a.so,sha256={digest},{len(other)}\n".encode()
+    inspect(
+        "--digests", str(wheel_of(wheel, {"demo/a.so": other, "demo-1.0.dist-info/RECORD": record}))
+    )
+    honest = with_record(tmp_path / "demo-1.0-cp312-cp312-linux_x86_64.whl", "demo/a.so", data)
+    row = libraries(inspect(str(honest))[1])["demo/a.so"]
+    assert (row["known"], row["soname"]) == (False, "")
 
 
 def test_no_such_wheel_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

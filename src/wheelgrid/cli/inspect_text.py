@@ -135,6 +135,9 @@ def wheel_lines(document: Document) -> list[str]:
     for problem in document["damage"]:
         lines.append(_line("could not", f"read {problem['path']}: {problem['problem']}"))
     lines += [_line("damage", f"{r['path']}: {text}") for r in rows for text in r["damage"]]
+    known = sum(row["known"] for row in rows)
+    if known:
+        lines.append(_line("known", f"{known} files by their digest in RECORD, not read again"))
     if document["transferred"]:
         lines.append(_line("transferred", _size(document["transferred"])))
     return [*lines, *(_line("note", text) for text in document["notes"])]

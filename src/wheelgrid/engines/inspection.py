@@ -51,9 +51,9 @@ class Inspector:
         """How to read; what is known of a file is put into `found` by its path."""
 
         def is_known(entry: Entry, digest: str) -> bool:
-            known = self.cache.file(digest, entry.size)
+            known = self.cache.file(digest, entry.size, entry.crc)
             if known is not None:
-                found[entry.path] = {**known, "path": entry.path}
+                found[entry.path] = {**known, "path": entry.path, "known": True}
             return known is not None
 
         return Reading(
@@ -91,4 +91,4 @@ class Inspector:
             member = wheel.members[row["path"]]
             digest = wheel.record.get(row["path"], ("", ""))[0]
             if member.sha256 and record_hash(member.sha256) == digest and not row["damage"]:
-                self.cache.keep_file(digest, member.size, row)
+                self.cache.keep_file(digest, member.size, member.crc, row)

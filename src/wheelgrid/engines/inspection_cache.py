@@ -80,10 +80,10 @@ class InspectionCache:
         """Keep the document of a wheel on disk."""
         self._save(self._path("wheel", _identity(path)), document)
 
-    def file(self, digest: str, size: int) -> Document | None:
-        """The document of a native file with this digest, as RECORD spells it."""
-        return self._load(self._path("file", f"{digest} {size}" if digest else ""))
+    def file(self, digest: str, size: int, crc: int) -> Document | None:
+        """The document of a native file with this digest, as RECORD spells it, size and CRC-32."""
+        return self._load(self._path("file", f"{digest} {size} {crc}" if digest else ""))
 
-    def keep_file(self, digest: str, size: int, document: Document) -> None:
+    def keep_file(self, digest: str, size: int, crc: int, document: Document) -> None:
         """Keep the document of a native file whose digest was computed."""
-        self._save(self._path("file", f"{digest} {size}"), document)
+        self._save(self._path("file", f"{digest} {size} {crc}"), document)

@@ -120,6 +120,7 @@ def library_document(library: Library, torch: TorchAbi | None) -> dict[str, Any]
     return {
         "path": library.path,
         "size": library.size,
+        "known": False,
         "format": library.format,
         "kind": library.kind,
         "machines": list(library.machines),

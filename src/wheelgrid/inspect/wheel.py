@@ -90,6 +90,7 @@ class Member:
 
     path: str
     size: int
+    crc: int = 0
     sha256: str = ""
     library: Library | None = None
     unreadable: str = ""
@@ -273,6 +274,7 @@ def _read_member(archive: Archive, entry: Entry, kind: str, how: Reading) -> Mem
     return Member(
         path=entry.path,
         size=entry.size,
+        crc=entry.crc,
         sha256=data.sha256,
         library=library,
         unreadable=unreadable,

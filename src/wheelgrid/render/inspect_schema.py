@@ -119,6 +119,7 @@ def _library() -> Schema:
             **dict.fromkeys(("glibc", "glibcxx", "cxxabi", "gcc"), _VERSION),
             "causes": _map(_object({"library": _TEXT, "symbol": _TEXT})),
             "size": _COUNT,
+            "known": _FLAG,
             "python_abi": _python(),
             "torch_abi": _null(_torch()),
             "gpu": _gpu(),
