@@ -9,12 +9,14 @@ from pathlib import Path
 from wheelgrid.core.shim import SHIM_PREFIXES, Shim
 from wheelgrid.engines.inspection_cache import Document, InspectionCache
 from wheelgrid.inspect.archive import Entry
+from wheelgrid.inspect.dist_info import record_hash
 from wheelgrid.inspect.document import library_document, wheel_document
+from wheelgrid.inspect.folder import is_native, read_folder
 from wheelgrid.inspect.library import Library
 from wheelgrid.inspect.place import open_source
 from wheelgrid.inspect.source import Source
 from wheelgrid.inspect.torch_abi import plain_name, torch_abi
-from wheelgrid.inspect.wheel import Reading, Wheel, is_native, read_folder, read_wheel, record_hash
+from wheelgrid.inspect.wheel import Reading, Wheel, read_wheel
 
 __all__ = ["Inspector"]
 

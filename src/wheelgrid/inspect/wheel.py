@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import hashlib
-import io
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from email.message import Message
-from email.parser import HeaderParser
 from math import prod
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
-from packaging.tags import Tag, parse_tag
+from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from wheelgrid.inspect.archive import MAX_MEMBERS, Archive, DamageError, Entry, open_archive
+from wheelgrid.inspect.archive import Archive, DamageError, Entry, open_archive
+from wheelgrid.inspect.dist_info import MAX_TAGS, all_tags, headers, record_rows
 from wheelgrid.inspect.formats import NotReadableError
-from wheelgrid.inspect.inflate import CHUNK
 from wheelgrid.inspect.library import Library, read_library
 from wheelgrid.inspect.native import kind_of
 from wheelgrid.inspect.source import FileSource, Source
@@ -31,31 +27,28 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 __all__ = [
+    "HEAD",
+    "MAX_SOURCE",
     "Member",
     "Reading",
     "Wheel",
     "WheelName",
-    "is_native",
     "parse_name",
-    "read_folder",
     "read_wheel",
-    "record_hash",
     "required_names",
     "requirements",
+    "take_source",
 ]
 
 _MAX_METADATA = 8 << 20
-_MAX_TAGS = 1000
-_MAX_HEAD = 1 << 20
-_MAX_HEADERS = 20_000
-_MAX_LINE = 64 * 1024
-_BLANK = re.compile(rb"\r?\n[ \t]*\r?\n")
 _SMALL = 64 * 1024
-_HEAD = 1024
+HEAD = 1024
+"""Bytes that tell the format of a native file."""
 _THREADS = 2
 R = TypeVar("R")
 _BATCH = 256
-_MAX_SOURCE = 1 << 20
+MAX_SOURCE = 1 << 20
+"""Bytes of the largest Python source that is searched for device code."""
 _JIT = {
     "triton": (b"@triton.jit", b"@triton.autotune"),
     "cute-dsl": (b"@cute.jit",),
@@ -67,7 +60,6 @@ _JIT = {
 """What marks a source of device code, by the compiler that takes it."""
 _JIT_HINTS = (b".jit", b"Raw", b"load_inline(")
 """One of these is in every such source; most sources have none."""
-_TEXT_SUFFIXES = (".py", ".pyi", ".h", ".hpp", ".cuh", ".cu", ".json", ".yaml", ".txt", ".pyc")
 _NATIVE_SUFFIXES = (".so", ".pyd", ".dylib", ".dll")
 
 
@@ -141,8 +133,8 @@ def _looks_native(path: str) -> bool:
 def parse_name(wheel: Wheel) -> None:
     """Take the file name apart; `name_error` says why that cannot be done."""
     parts = wheel.file.removesuffix(".whl").split("-")[-3:]
-    if prod(p.count(".") + 1 for p in parts) > _MAX_TAGS:
-        wheel.name_error = f"the compressed tag set stands for more than {_MAX_TAGS} tags"
+    if prod(p.count(".") + 1 for p in parts) > MAX_TAGS:
+        wheel.name_error = f"the compressed tag set stands for more than {MAX_TAGS} tags"
         return
     try:
         distribution, version, _, tags = parse_wheel_filename(wheel.file)
@@ -161,63 +153,12 @@ def _take_metadata(wheel: Wheel, path: str, text: bytes, *, whole: bool) -> None
     wheel.dist_infos.add(folder)
     if name == "METADATA":
         wheel.dist_info = folder
-        wheel.metadata = _headers(text)
+        wheel.metadata = headers(text)
     elif name == "WHEEL":
-        wheel.about = _headers(text)
-        wheel.wheel_tags = _all_tags(wheel.about.get_all("Tag") or [])
+        wheel.about = headers(text)
+        wheel.wheel_tags = all_tags(wheel.about.get_all("Tag") or [])
     elif name == "RECORD":
-        _take_record(wheel, text, whole=whole)
-
-
-def _headers(text: bytes) -> Message:
-    """The headers of METADATA or WHEEL, without the description; DamageError beyond measure."""
-    head = _BLANK.split(text[:_MAX_HEAD], maxsplit=1)[0]
-    if head.count(b"\n") > _MAX_HEADERS:
-        msg = f"has more than {_MAX_HEADERS} lines of headers"
-        raise DamageError(msg)
-    return HeaderParser().parsestr(head.decode("utf-8", errors="replace"))
-
-
-def _all_tags(lines: Iterable[object]) -> frozenset[Tag]:
-    """The tags of all lines, as far as a wheel can have so many."""
-    found: set[Tag] = set()
-    for line in lines:
-        if len(found) > _MAX_TAGS:
-            break
-        found |= _tags(str(line))
-    return frozenset(found)
-
-
-def _record_lines(text: bytes) -> Iterator[str]:
-    """Lines of RECORD, of which no honest one is long; DamageError for a file beyond measure."""
-    for number, line in enumerate(io.BytesIO(text)):
-        if number > MAX_MEMBERS or len(line) > _MAX_LINE:
-            msg = f"has more than {MAX_MEMBERS} rows, or one of more than {_MAX_LINE} bytes"
-            raise DamageError(msg)
-        yield line.decode("utf-8", errors="replace")
-
-
-def _take_record(wheel: Wheel, text: bytes, *, whole: bool) -> None:
-    """Rows of RECORD; unless all are asked for, without those of source text."""
-    for row in csv.reader(_record_lines(text)):
-        if len(row) == 3 and (whole or not row[0].endswith(_TEXT_SUFFIXES)):  # noqa: PLR2004
-            wheel.record[row[0]] = (row[1], row[2])
-
-
-def _tags(text: str) -> frozenset[Tag]:
-    """The tags of a compressed set; nothing for one that is malformed or explodes."""
-    parts = text.split("-")
-    if len(parts) != 3 or prod(p.count(".") + 1 for p in parts) > _MAX_TAGS:  # noqa: PLR2004
-        return frozenset()
-    try:
-        return frozenset(parse_tag(text))
-    except ValueError:
-        return frozenset()
-
-
-def record_hash(sha256: str) -> str:
-    """A digest as RECORD spells it (urlsafe base64 without padding)."""
-    return "sha256=" + base64.urlsafe_b64encode(bytes.fromhex(sha256)).rstrip(b"=").decode()
+        wheel.record.update(record_rows(text, whole=whole))
 
 
 def _is_metadata(path: str) -> bool:
@@ -294,7 +235,8 @@ def _read_text(wheel: Wheel, archive: Archive, *, whole: bool) -> None:
                 wheel.damage.append((entry.path, str(error)))
 
 
-def _take_source(wheel: Wheel, path: str, text: bytes) -> None:
+def take_source(wheel: Wheel, path: str, text: bytes) -> None:
+    """Note which compilers a Python source gives device code to."""
     if not any(hint in text for hint in _JIT_HINTS):
         return
     for compiler, marks in _JIT.items():
@@ -315,11 +257,11 @@ def _work(archive: Archive, how: Reading, wheel: Wheel) -> Iterator[tuple[Entry,
         if how.digests or _looks_native(entry.path):
             wheel.members[entry.path] = Member(path=entry.path, size=entry.size)
         try:
-            if entry.path.endswith(".py") and entry.size <= _MAX_SOURCE:
-                _take_source(wheel, entry.path, archive.read(entry, _MAX_SOURCE))
+            if entry.path.endswith(".py") and entry.size <= MAX_SOURCE:
+                take_source(wheel, entry.path, archive.read(entry, MAX_SOURCE))
                 kind = ""
             else:
-                kind = kind_of(archive.head(entry, _HEAD))
+                kind = kind_of(archive.head(entry, HEAD))
         except DamageError as error:
             wheel.damage.append((entry.path, str(error)))
             continue
@@ -413,50 +355,3 @@ def requirements(wheel: Wheel) -> tuple[list[Requirement], list[str]]:
         except InvalidRequirement:
             bad.append(str(text))
     return good, bad
-
-
-def read_folder(folder: Path, how: Reading | None = None) -> Wheel:
-    """Read the native files of an unpacked or installed tree, or one file; follows no links."""
-    how = how or Reading()
-    wheel = Wheel(file=folder.name)
-    paths = sorted(folder.rglob("*")) if folder.is_dir() else [folder]
-    root = folder if folder.is_dir() else folder.parent
-    for path in paths:
-        if path.is_symlink() or not path.is_file():
-            continue
-        name, size = path.relative_to(root).as_posix(), path.stat().st_size
-        wheel.size += size
-        wheel.count += 1
-        try:
-            member = _read_file(path, name, size, how)
-            if member.library is not None or member.unreadable:
-                wheel.members[name] = member
-            if path.suffix == ".py" and size <= _MAX_SOURCE:
-                _take_source(wheel, name, path.read_bytes())
-        except OSError as error:
-            wheel.damage.append((name, error.strerror or "cannot be read"))
-    return wheel
-
-
-def is_native(path: Path) -> bool:
-    """Whether a file on disk is native code by its first bytes; OSError if it cannot be read."""
-    with path.open("rb") as file:
-        return bool(kind_of(file.read(_HEAD)))
-
-
-def _read_file(path: Path, name: str, size: int, how: Reading) -> Member:
-    def chunks() -> Iterator[bytes]:
-        with path.open("rb") as file:
-            while piece := file.read(CHUNK):
-                yield piece
-
-    with path.open("rb") as file:
-        kind = kind_of(file.read(_HEAD))
-    if not kind:
-        return Member(path=name, size=size)
-    try:
-        library = read_library(name, size, chunks, kind, kernels=how.kernels)
-    except NotReadableError as error:
-        text = f"is not a sound {kind} file: {error}"
-        return Member(path=name, size=size, unreadable=text)
-    return Member(path=name, size=size, library=library)

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wheelgrid.inspect.device_code import CodeGroup, DeviceCode, Image, ImageKind
+from wheelgrid.inspect.folder import is_native, read_folder
 from wheelgrid.inspect.gpu import rocm, sycl
 from wheelgrid.inspect.gpu.cuda import ImageKind as CudaKind
 from wheelgrid.inspect.library import Library
 from wheelgrid.inspect.native import CudaGroup
 from wheelgrid.inspect.runtimes import jit_compilers, runtimes
-from wheelgrid.inspect.wheel import Reading, is_native, read_folder, read_wheel
+from wheelgrid.inspect.wheel import Reading, read_wheel
 
 __all__ = ["device_code", "library_code"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from wheelgrid.inspect.dist_info import record_hash
 from wheelgrid.inspect.findings import Finding, error, unchecked, warning
 from wheelgrid.inspect.subject import Subject
-from wheelgrid.inspect.wheel import record_hash
 
 __all__ = ["damage", "paths", "record", "unreadable", "wheel_tags"]
 
