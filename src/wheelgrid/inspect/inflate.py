@@ -24,6 +24,10 @@ BACKEND = "zlib" if _engine is zlib else "isal"
 _ERRORS: tuple[type[Exception], ...] = (zlib.error, _engine.error)
 
 
+_WORTH_IT = 8 * 1024
+"""Bytes from which on the faster engine makes up for its larger state."""
+
+
 class InflateError(Exception):
     """The compressed data is damaged."""
 
@@ -57,10 +61,11 @@ def inflate(raw: Iterator[bytes]) -> Iterator[bytes]:
 
 def inflate_whole(raw: bytes, size: int) -> bytes:
     """A small raw deflate stream at once; InflateError if damaged or longer than `size`."""
-    state = zlib.decompressobj(wbits=-15)
+    engine = _engine if size > _WORTH_IT else zlib
+    state = engine.decompressobj(wbits=-15)
     try:
         data = state.decompress(raw, size + 1)
-    except zlib.error as error:
+    except _ERRORS as error:
         raise InflateError(str(error)) from error
     if len(data) > size:
         msg = "holds more than the directory says"

@@ -111,7 +111,9 @@ def _kept(header: elf.Header, size: int, more: list[tuple[int, int]]) -> Keep:
     segments at the end. Device code of SYCL is read after the pass, so all that is not machine code
     is kept of a file that needs its runtime.
     """
-    ranges = [(0, size if size <= _SMALL else LOOKAHEAD), (header.sections_at - _TAIL, size), *more]
+    if size <= _SMALL:
+        return Keep([(0, size)])
+    ranges = [(0, LOOKAHEAD), (header.sections_at - _TAIL, size), *more]
     data = []
     for segment in header.segments:
         end = segment.offset + segment.size

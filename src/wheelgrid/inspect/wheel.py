@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from email.message import Message
 from math import prod
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from packaging.tags import Tag
@@ -126,7 +126,7 @@ class Wheel:
 
 
 def _looks_native(path: str) -> bool:
-    name = PurePosixPath(path).name
+    name = path.rpartition("/")[2]
     return name.endswith(_NATIVE_SUFFIXES) or ".so." in name
 
 
