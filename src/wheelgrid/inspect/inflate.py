@@ -64,7 +64,7 @@ def inflate_whole(raw: bytes, size: int) -> bytes:
     engine = _engine if size > _WORTH_IT else zlib
     state = engine.decompressobj(wbits=-15)
     try:
-        data = state.decompress(raw, size + 1)
+        data: bytes = state.decompress(raw, size + 1)
     except _ERRORS as error:
         raise InflateError(str(error)) from error
     if len(data) > size:
